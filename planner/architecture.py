@@ -1,0 +1,146 @@
+"""What a model is: a tuple of layers, each with its mixers (what it caches) and its tensors (what it weighs).
+
+Names are Hugging Face's. Nothing here depends on how the model is stored or served.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from planner.formats import NumberFormat, Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """*count* identical tensors of *rows* × *columns*; blocks of a quantised format run along the columns.
+
+    *active* is how many of them one token uses (experts); *replicated* ones are kept whole on every tensor-parallel rank.
+    """
+
+    name: str
+    role: Role
+    columns: int
+    stored: NumberFormat
+    rows: int = 1
+    count: int = 1
+    active: int = -1
+    replicated: bool = False
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns * self.count
+
+    @property
+    def active_elements(self) -> int:
+        return self.rows * self.columns * (self.count if self.active < 0 else self.active)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """Multi-head attention and its kin: MHA when every head has its own key and value, GQA when heads share, MQA with one.
+
+    *window_tokens* bounds what is kept: ``sliding`` windows forget one token at a time, ``chunked`` ones at chunk borders.
+    """
+
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    v_head_dim: int
+    window_tokens: int | None = None
+    window_kind: str = "sliding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatentAttention:
+    """Multi-head latent attention (MLA): one compressed vector and one rotary key a token, whatever the head count.
+
+    *index_head_dim* is the sparse-attention indexer's key width, 0 without one.
+    """
+
+    num_attention_heads: int
+    kv_lora_rank: int
+    qk_rope_head_dim: int
+    index_head_dim: int = 0
+    window_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTensor:
+    """A recurrent state of fixed size. *format* ``None``: it is kept in the cache's own format."""
+
+    name: str
+    elements: int
+    format: NumberFormat | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recurrence:
+    """A mixer whose memory does not grow with the context: state-space, linear attention, short convolution, RWKV."""
+
+    kind: str
+    states: tuple[StateTensor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedCache:
+    """An attention layer that reads another layer's cache and keeps nothing of its own."""
+
+    kind: str = "shared"
+
+
+Mixer = Attention | LatentAttention | Recurrence | SharedCache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One decoder layer. *mixers* is empty where attention was removed, and has two where attention and state run side by side."""
+
+    kind: str
+    mixers: tuple[Mixer, ...]
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tower:
+    """Weights beside the text model: a vision or audio encoder, or the projector into the text model."""
+
+    kind: str
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Architecture:
+    """A model by its layers, outermost tensors and towers.
+
+    *tensors* are those outside the layers: embeddings, final norm, head (absent where it is tied to the embedding).
+    *mtp_layers* are loaded only for multi-token prediction. *cache_format* is what the cache is kept in unless asked otherwise.
+    *warnings* are sentences the reader wants shown; *assumed* says that a layout was bounded from above, not known.
+    """
+
+    name: str
+    title: str
+    model_type: str
+    hidden_size: int
+    vocab_size: int
+    max_position_embeddings: int | None
+    layers: tuple[Layer, ...]
+    tensors: tuple[Tensor, ...]
+    cache_format: NumberFormat
+    towers: tuple[Tower, ...] = ()
+    mtp_layers: tuple[Layer, ...] = ()
+    stored_as: str = ""
+    source: str = ""
+    nominal: bool = False
+    assumed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+def distinct_layers(layers: Iterable[Layer]) -> list[tuple[Layer, int]]:
+    """Each different layer object with how often it occurs, in order of first appearance.
+
+    Readers build equal layers once, so that adding up a model costs its kinds of layers, not their number.
+    """
+    counts: dict[int, tuple[Layer, int]] = {}
+    for layer in layers:
+        seen = counts.get(id(layer))
+        counts[id(layer)] = (layer, 1 if seen is None else seen[1] + 1)
+    return list(counts.values())

@@ -1,0 +1,108 @@
+"""Bytes to text and back, in one place. GiB is 2**30, GB is 10**9; they are never mixed."""
+
+import re
+
+from planner.errors import PlannerError
+
+MIB = 2**20
+GIB = 2**30
+
+_BYTES_PER_UNIT = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": MIB,
+    "gib": GIB,
+    "tib": 2**40,
+}
+_SIZE = re.compile(r"([0-9]+)(?:\.([0-9]+))?\s*([a-z]*)", re.ASCII)
+_MAX_BYTES = 2**60
+_MAX_TEXT = 40
+
+
+def parse_bytes(text: str | int, what: str = "size") -> int:
+    """Bytes in a text such as ``8GiB``, ``24 GB`` or ``1610612736``; fractions are rounded down.
+
+    Raises PlannerError, naming *what*, for anything else, negative or above one EiB.
+
+    >>> parse_bytes("1.5GiB"), parse_bytes("24 GB"), parse_bytes("512")
+    (1610612736, 24000000000, 512)
+    """
+    written = str(text).strip()
+    match = _SIZE.fullmatch(written.lower()) if len(written) <= _MAX_TEXT else None
+    unit = match and _BYTES_PER_UNIT.get(match[3])
+    if not match or not unit:
+        raise PlannerError(
+            f"{what} {shorten(written)!r} is not a size: write a number and a unit, such as 8GiB, 24GB or 512MiB."
+        )
+    fraction = match[2] or ""
+    size = int(match[1] + fraction) * unit // 10 ** len(fraction)
+    if size > _MAX_BYTES:
+        raise PlannerError(f"{what} {written} is more than any machine has: the limit here is 1,048,576 TiB.")
+    return size
+
+
+def format_bytes(size: int, digits: int = 2) -> str:
+    """A size as people read it: GiB, or MiB below 0.1 GiB, or bytes below 0.1 MiB.
+
+    >>> format_bytes(6_703_125_000), format_bytes(3_624_960), format_bytes(12_288)
+    ('6.24 GiB', '3.46 MiB', '12,288 B')
+    """
+    magnitude = abs(size)
+    if magnitude >= GIB // 10:
+        return f"{_minus(size)}{magnitude / GIB:,.{digits}f} GiB"
+    if magnitude >= MIB // 10:
+        return f"{_minus(size)}{magnitude / MIB:,.{digits}f} MiB"
+    return f"{_minus(size)}{magnitude:,} B"
+
+
+def format_rate(size: int | float) -> str:
+    """Bytes per token in decimal units, as short as people compare them.
+
+    >>> format_rate(131_072), format_rate(819_200), format_rate(1_024)
+    ('131 kB', '819 kB', '1.02 kB')
+    """
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            value = size / scale
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    return f"{size:.0f} B" if size == int(size) else f"{size:.3g} B"
+
+
+def format_count(number: int) -> str:
+    """A whole number with separators. ``format_count(65378)`` is ``65,378``."""
+    return f"{_minus(number)}{abs(number):,}"
+
+
+def format_parameters(number: int) -> str:
+    """A parameter count in billions or millions.
+
+    >>> format_parameters(8_030_261_248), format_parameters(494_032_768)
+    ('8.03 B', '494 M')
+    """
+    return f"{number / 10**9:,.2f} B" if number >= 10**9 else f"{number / 10**6:,.0f} M"
+
+
+def words_for_tokens(tokens: int) -> int:
+    """About how many English words fit: 1,000 tokens are about 750 words, to two digits.
+
+    >>> words_for_tokens(337), words_for_tokens(44_992)
+    (250, 34000)
+    """
+    words = tokens * 3 // 4
+    scale = 10 ** max(0, len(str(words)) - 2)
+    return (words + scale // 2) // scale * scale
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """A user's own text, cut so that an error stays one readable line."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def _minus(number: int) -> str:
+    return "−" if number < 0 else ""

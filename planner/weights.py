@@ -1,0 +1,83 @@
+"""Parameters by role, and the bytes they take in a given scheme."""
+
+from collections.abc import Iterable, Iterator
+
+from planner.architecture import Architecture, Layer, Tensor, distinct_layers
+from planner.formats import QuantScheme, Role
+
+MTP = "mtp"
+
+
+def _all(layers: Iterable[Layer], tensors: Iterable[Tensor]) -> Iterator[tuple[Tensor, int]]:
+    """Every tensor with how many layers have it."""
+    for tensor in tensors:
+        yield tensor, 1
+    for layer, count in distinct_layers(layers):
+        for tensor in layer.tensors:
+            yield tensor, count
+
+
+def loaded_tensors(architecture: Architecture) -> Iterator[tuple[Tensor, int]]:
+    """What is loaded to answer: text model and towers, a tied head once, no MTP layers."""
+    yield from _all(architecture.layers, architecture.tensors)
+    for tower in architecture.towers:
+        yield from _all((), tower.tensors)
+
+
+def parameters(architecture: Architecture) -> int:
+    """Parameters that are loaded to answer."""
+    return sum(tensor.elements * count for tensor, count in loaded_tensors(architecture))
+
+
+def active_parameters(architecture: Architecture) -> int:
+    """Parameters that one text token passes through: the chosen experts only, towers left out."""
+    return sum(t.active_elements * count for t, count in _all(architecture.layers, architecture.tensors))
+
+
+def parameters_by_role(architecture: Architecture) -> dict[str, int]:
+    """Parameters by what they are for. Towers and MTP layers are roles of their own.
+
+    All but ``mtp`` add up to ``parameters``.
+    """
+    by_role: dict[str, int] = {}
+    for tensor, count in _all(architecture.layers, architecture.tensors):
+        by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.elements * count
+    for tower in architecture.towers:
+        by_role[tower.kind] = by_role.get(tower.kind, 0) + sum(t.elements for t in tower.tensors)
+    if architecture.mtp_layers:
+        by_role[MTP] = sum(t.elements * count for t, count in _all(architecture.mtp_layers, ()))
+    return {str(role): number for role, number in by_role.items()}
+
+
+def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1) -> int:
+    """Bytes of one rank's share of *tensor*: its rows, or its experts' rows, split evenly and rounded up."""
+    number_format = scheme.format_of(tensor.role, tensor.stored)
+    rows, columns = tensor.rows, tensor.columns
+    if tensor_parallel > 1 and not tensor.replicated:
+        if rows > 1:
+            rows = -(-rows // tensor_parallel)
+        else:
+            columns = -(-columns // tensor_parallel)
+    return tensor.count * number_format.bytes_for(columns, rows)
+
+
+def tensors_bytes(tensors: Iterable[tuple[Tensor, int]], scheme: QuantScheme, tensor_parallel: int = 1) -> int:
+    """Bytes of counted tensors on one tensor-parallel rank."""
+    return sum(count * tensor_bytes(tensor, scheme, tensor_parallel) for tensor, count in tensors)
+
+
+def model_bytes(
+    layers: Iterable[Layer], tensors: Iterable[Tensor], scheme: QuantScheme, tensor_parallel: int = 1
+) -> int:
+    """Weight bytes of *layers* and *tensors* on one tensor-parallel rank."""
+    return tensors_bytes(_all(layers, tensors), scheme, tensor_parallel)
+
+
+def bytes_by_role(
+    layers: Iterable[Layer], tensors: Iterable[Tensor], scheme: QuantScheme, tensor_parallel: int = 1
+) -> dict[str, int]:
+    """The same bytes as ``model_bytes``, by role."""
+    by_role: dict[Role, int] = {}
+    for tensor, count in _all(layers, tensors):
+        by_role[tensor.role] = by_role.get(tensor.role, 0) + count * tensor_bytes(tensor, scheme, tensor_parallel)
+    return {str(role): size for role, size in by_role.items()}
