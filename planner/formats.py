@@ -19,6 +19,8 @@ class Role(StrEnum):
     BIAS = "bias"
     STATE = "state"
     """Small tensors of state-space and linear-attention mixers that are not matrix products: conv, A_log, D, dt."""
+    TOWER = "tower"
+    """Everything in a vision or audio tower: quantisers of text models leave it alone."""
 
 
 QUANTIZED_ROLES = frozenset({Role.LINEAR, Role.EXPERT})

@@ -1,0 +1,179 @@
+"""Adds up one device's memory and decides whether what was asked fits."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from planner.architecture import Architecture
+from planner.deployment import Deployment, Workload
+from planner.engines import find_engine
+from planner.engines.base import Engine, Rank, taken_bytes
+from planner.kv_cache import KVCacheSpec
+from planner.line_item import Basis, Kind, LineItem
+from planner.weights import model_bytes
+
+TIGHT_TOKENS = 2_048
+"""With fewer tokens left than this a model that loads is of no use: *tight*, not *no*."""
+
+
+class State(StrEnum):
+    """The answer in a word. *tight*: loads, but what was asked does not fit and under 2,048 tokens are left."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    NO = "no"
+    UNCERTAIN = "uncertain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankBudget:
+    """One device before any request: weights and runtime, how the cache grows, and the pool that is left for it.
+
+    *pool_high_bytes* is the pool when every assumed item is at its low end. Negative: weights and runtime do not fit.
+    """
+
+    engine: Engine
+    items: tuple[LineItem, ...]
+    specs: tuple[KVCacheSpec, ...]
+    memory_bytes: int
+    pool_bytes: int
+    pool_low_bytes: int
+    pool_high_bytes: int
+
+    def request_bytes(self, tokens: int) -> int:
+        return self.engine.sequence_bytes(self.specs, tokens)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBudget:
+    """Every byte of the fullest device, and the answer.
+
+    *items* add up to *total_bytes*; *free_bytes* is negative by what is short. *ranks* are all different devices, for
+    searches. *loads*: weights and runtime alone fit; *fits*: what was asked fits as well.
+    """
+
+    workload: Workload
+    ranks: tuple[RankBudget, ...]
+    rank: RankBudget
+    items: tuple[LineItem, ...]
+    weights_bytes: int
+    kv_request_bytes: int
+    total_bytes: int
+    free_bytes: int
+    loads: bool
+    fits: bool
+    state: State
+
+
+def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBudget, ...]:
+    """Each different device's weights, runtime and pool, whatever will be asked of it."""
+    engine = find_engine(deployment.engine)
+    if deployment.overhead_bytes is None:
+        runtime = engine.runtime_items(architecture, deployment)
+    else:
+        runtime = (
+            LineItem(
+                name="overhead",
+                kind=Kind.RUNTIME,
+                bytes=deployment.overhead_bytes,
+                basis=Basis.ASSUMED,
+                source="stated by the user: context, libraries, activations and all else that is not weights or cache",
+            ),
+        )
+    return tuple(
+        _rank_budget(engine, rank, runtime, architecture, deployment)
+        for rank in engine.ranks(architecture, deployment)
+    )
+
+
+def plan(architecture: Architecture, deployment: Deployment, workload: Workload) -> MemoryBudget:
+    """The budget of the fullest device for *workload*.
+
+    A plan that does not fit is an answer; PlannerError is only for what makes no sense.
+    """
+    return budget_for(prepare(architecture, deployment), workload)
+
+
+def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudget:
+    """The same from prepared ranks: many workloads for one deployment cost one preparation."""
+    fullest = min(ranks, key=lambda rank: rank.pool_bytes - workload.users * rank.request_bytes(workload.context_tokens))
+    kv_request_bytes = fullest.request_bytes(workload.context_tokens)
+    cache = LineItem(
+        name="cache",
+        kind=Kind.CACHE,
+        bytes=workload.users * kv_request_bytes,
+        basis=Basis.EXACT,
+        source=f"{workload.users:,} × {kv_request_bytes:,} B for {workload.context_tokens:,} tokens each",
+    )
+    items = (*fullest.items, cache)
+    total_bytes = sum(item.bytes for item in items)
+    loads = all(rank.pool_bytes >= 0 for rank in ranks)
+    return MemoryBudget(
+        workload=workload,
+        ranks=ranks,
+        rank=fullest,
+        items=items,
+        weights_bytes=sum(item.bytes for item in items if item.kind is Kind.WEIGHTS),
+        kv_request_bytes=kv_request_bytes,
+        total_bytes=total_bytes,
+        free_bytes=fullest.pool_bytes - cache.bytes,
+        loads=loads,
+        fits=holds(ranks, workload.context_tokens, workload.users),
+        state=_state(ranks, workload, loads),
+    )
+
+
+def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, pool: str = "pool_bytes") -> bool:
+    """Whether *users* requests of *tokens* fit in every device's pool (or in its *pool* ``pool_low_bytes``, …)."""
+    return all(users * rank.request_bytes(tokens) <= getattr(rank, pool) for rank in ranks)
+
+
+def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> State:
+    tokens, users = workload.context_tokens, workload.users
+    if holds(ranks, tokens, users, "pool_low_bytes"):
+        return State.FITS
+    if holds(ranks, tokens, users, "pool_high_bytes"):
+        return State.UNCERTAIN
+    if loads and not holds(ranks, TIGHT_TOKENS, 1):
+        return State.TIGHT
+    return State.NO
+
+
+def _rank_budget(
+    engine: Engine, rank: Rank, runtime: tuple[LineItem, ...], architecture: Architecture, deployment: Deployment
+) -> RankBudget:
+    items = (*_weight_items(rank, architecture, deployment), *runtime)
+    expected, low, high = taken_bytes(items)
+    memory_bytes = deployment.device.memory_bytes
+    return RankBudget(
+        engine=engine,
+        items=items,
+        specs=engine.cache_specs(rank, deployment),
+        memory_bytes=memory_bytes,
+        pool_bytes=engine.pool_bytes(memory_bytes, expected),
+        pool_low_bytes=engine.pool_bytes(memory_bytes, high),
+        pool_high_bytes=engine.pool_bytes(memory_bytes, low),
+    )
+
+
+def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+    scheme, tensor_parallel = deployment.weights, deployment.tensor_parallel
+    basis = Basis.ASSUMED if architecture.nominal or architecture.assumed else Basis.EXACT
+    source = architecture.source or "the model's own tensor shapes"
+    text = LineItem(
+        name="weights",
+        kind=Kind.WEIGHTS,
+        bytes=model_bytes(rank.layers, rank.tensors, scheme, tensor_parallel),
+        basis=basis,
+        source=source,
+    )
+    towers = tuple(
+        LineItem(
+            name=f"{tower.kind} tower",
+            kind=Kind.WEIGHTS,
+            bytes=model_bytes((), tower.tensors, scheme, tensor_parallel),
+            basis=basis,
+            source=source,
+        )
+        for tower in rank.towers
+    )
+    return (text, *towers)

@@ -1,0 +1,40 @@
+"""How much and how many: searches on the budget, with no formula of their own."""
+
+from collections.abc import Callable
+
+from planner.budget import RankBudget, holds
+from planner.deployment import MAX_TOKENS, MAX_USERS
+
+
+def largest(fits: Callable[[int], bool], limit: int) -> int:
+    """The largest n in 0 … *limit* with ``fits(n)``, for a *fits* that never comes back once it is lost; 0 if none."""
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while high <= limit and fits(high):
+        low, high = high, high * 2
+    high = min(high, limit + 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def max_context_tokens(ranks: tuple[RankBudget, ...], users: int = 1) -> int | None:
+    """The longest context that *users* requests can each have; ``None`` when memory sets no limit.
+
+    A cache that stops growing (windows, states) either never fits or has no longest context.
+    """
+    if holds(ranks, MAX_TOKENS, users):
+        return None
+    return largest(lambda tokens: holds(ranks, tokens, users), MAX_TOKENS)
+
+
+def max_users(ranks: tuple[RankBudget, ...], context_tokens: int) -> int | None:
+    """The most requests of *context_tokens* that fit at once; ``None`` when a request keeps nothing at all."""
+    if holds(ranks, context_tokens, MAX_USERS):
+        return None
+    return largest(lambda users: holds(ranks, context_tokens, users), MAX_USERS)

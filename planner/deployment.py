@@ -1,0 +1,81 @@
+"""What the user chose: the card, how the model is stored on it, and what it is asked to hold."""
+
+from dataclasses import dataclass
+
+from planner.errors import PlannerError
+from planner.formats import NumberFormat, QuantScheme
+
+MAX_TOKENS = 2**33
+"""No request is longer; a bound so that absurd input is refused and searches end."""
+MAX_USERS = 10**7
+MAX_PARALLEL = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
+
+    *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the user.
+    """
+
+    name: str
+    title: str
+    memory_bytes: int
+    vendor: str = ""
+    nominal_gb: int | float | None = None
+    driver_bytes: int | None = None
+    memory_high_bytes: int | None = None
+    memory_basis: str = "stated"
+    memory_source: str = "stated by the user"
+    unified: bool = False
+    bandwidth_bytes_per_s: int | None = None
+    fp16_flops_per_s: int | None = None
+    fp8_flops_per_s: int | None = None
+    int8_ops_per_s: int | None = None
+    interconnect: str | None = None
+    spec_source: str = ""
+    spec_checked: bool = False
+    note: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A model's storage and split over *tensor_parallel* × *pipeline_parallel* equal devices under one engine.
+
+    *overhead_bytes* replaces every runtime item of the engine by one stated figure a device.
+    """
+
+    device: Device
+    weights: QuantScheme
+    kv_cache_k: NumberFormat
+    kv_cache_v: NumberFormat
+    engine: str = "minimum"
+    tensor_parallel: int = 1
+    pipeline_parallel: int = 1
+    overhead_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("tensor_parallel", "pipeline_parallel"):
+            _check(name, getattr(self, name), MAX_PARALLEL)
+
+    @property
+    def device_count(self) -> int:
+        return self.tensor_parallel * self.pipeline_parallel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """*users* requests resident at once, each of *context_tokens* tokens, prompt and answer together."""
+
+    context_tokens: int
+    users: int = 1
+
+    def __post_init__(self) -> None:
+        _check("context", self.context_tokens, MAX_TOKENS)
+        _check("users", self.users, MAX_USERS)
+
+
+def _check(name: str, value: int, limit: int) -> None:
+    if not 1 <= value <= limit:
+        raise PlannerError(f"{name} = {value:,} is not possible: it must be between 1 and {limit:,}.")

@@ -1,0 +1,15 @@
+"""One file an engine; this is the list of them."""
+
+from planner.engines.base import Engine
+from planner.engines.minimum import Minimum
+from planner.errors import UnknownName
+
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(),)}
+
+
+def find_engine(name: str) -> Engine:
+    """The engine called *name*; raises UnknownName with the names that exist."""
+    engine = ENGINES.get(name)
+    if engine is None:
+        raise UnknownName(f"Engine {name!r} is not known; choose one of: {', '.join(ENGINES)}.")
+    return engine

@@ -1,0 +1,30 @@
+"""The architectural minimum: what any engine must at least hold. Nothing is rounded, padded or reserved."""
+
+from planner.architecture import Architecture
+from planner.deployment import Deployment
+from planner.engines.base import Rank
+from planner.engines.split import pipeline_ranks, split_heads
+from planner.kv_cache import KVCacheSpec, bytes_for, model_specs
+from planner.line_item import Basis, Kind, LineItem
+
+
+class Minimum:
+    """Weights and caches alone; ``overhead_bytes`` states everything else as one figure."""
+
+    name = "minimum"
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+        return pipeline_ranks(architecture, deployment.pipeline_parallel)
+
+    def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
+        layers = split_heads(rank.layers, deployment.tensor_parallel)
+        return model_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v)
+
+    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
+        return bytes_for(specs, tokens)
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        return ()
+
+    def pool_bytes(self, memory_bytes: int, taken_bytes: int) -> int:
+        return memory_bytes - taken_bytes

@@ -1,0 +1,69 @@
+"""Splitting a model over equal devices: contiguous layers by pipeline stage, heads by tensor-parallel rank."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from planner.architecture import Architecture, Attention, Layer, Mixer, Recurrence
+from planner.engines.base import Rank
+from planner.errors import PlannerError
+from planner.formats import Role
+
+
+def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[Rank, ...]:
+    """Layers in contiguous stages as even as possible, the earlier ones taking the remainder.
+
+    The first stage holds embedding and towers, the last one head and final norm, and a copy of the embedding where it is
+    the head as well. Raises PlannerError with more stages than layers.
+    """
+    if pipeline_parallel == 1:
+        return (Rank(layers=architecture.layers, tensors=architecture.tensors, towers=architecture.towers),)
+    if pipeline_parallel > len(architecture.layers):
+        raise PlannerError(
+            f"pipeline_parallel = {pipeline_parallel} needs a layer a stage; "
+            f"{architecture.title} has {len(architecture.layers)}."
+        )
+    size, extra = divmod(len(architecture.layers), pipeline_parallel)
+    embeddings = tuple(t for t in architecture.tensors if t.role is Role.EMBEDDING)
+    rest = tuple(t for t in architecture.tensors if t.role is not Role.EMBEDDING)
+    is_tied = all(t.role is not Role.HEAD for t in rest)
+    ranks = []
+    start = 0
+    for stage in range(pipeline_parallel):
+        end = start + size + (stage < extra)
+        is_first, is_last = stage == 0, stage == pipeline_parallel - 1
+        tensors = (embeddings if is_first or (is_last and is_tied) else ()) + (rest if is_last else ())
+        ranks.append(
+            Rank(
+                layers=architecture.layers[start:end],
+                tensors=tensors,
+                towers=architecture.towers if is_first else (),
+            )
+        )
+        start = end
+    return tuple(ranks)
+
+
+def split_heads(layers: tuple[Layer, ...], tensor_parallel: int) -> tuple[Layer, ...]:
+    """Each rank's share of the caches: key-value heads divided and then repeated once there are fewer heads than ranks.
+
+    Latent caches are whole on every rank; states are divided evenly.
+    """
+    if tensor_parallel == 1:
+        return layers
+    shares: dict[int, Layer] = {}
+    for layer in layers:
+        if id(layer) not in shares:
+            shares[id(layer)] = replace(layer, mixers=tuple(_share(layer.mixers, tensor_parallel)))
+    return tuple(shares[id(layer)] for layer in layers)
+
+
+def _share(mixers: Iterable[Mixer], tensor_parallel: int) -> Iterable[Mixer]:
+    for mixer in mixers:
+        match mixer:
+            case Attention():
+                yield replace(mixer, num_key_value_heads=-(-mixer.num_key_value_heads // tensor_parallel))
+            case Recurrence():
+                states = tuple(replace(s, elements=-(-s.elements // tensor_parallel)) for s in mixer.states)
+                yield replace(mixer, states=states)
+            case _:
+                yield mixer
