@@ -60,7 +60,7 @@ def format_bytes(size: int, digits: int = 2) -> str:
     return f"{_minus(size)}{magnitude:,} B"
 
 
-def format_rate(size: int | float) -> str:
+def format_rate(size: float) -> str:
     """Bytes per token in decimal units, as short as people compare them.
 
     >>> format_rate(131_072), format_rate(819_200), format_rate(1_024)

@@ -5,7 +5,7 @@ from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.split import pipeline_ranks, split_heads
 from planner.kv_cache import KVCacheSpec, bytes_for, model_specs
-from planner.line_item import Basis, Kind, LineItem
+from planner.line_item import LineItem
 
 
 class Minimum:
