@@ -40,7 +40,7 @@ def parse_bytes(text: str | int, what: str = "size") -> int:
             f"{what} {shorten(written)!r} is not a size: write a number and a unit, such as 8GiB, 24GB or 512MiB."
         )
     fraction = match[2] or ""
-    size = int(match[1] + fraction) * unit // 10 ** len(fraction)
+    size: int = int(match[1] + fraction) * unit // 10 ** len(fraction)
     if size > _MAX_BYTES:
         raise PlannerError(f"{what} {written} is more than any machine has: the limit here is 1,048,576 TiB.")
     return size
@@ -94,7 +94,7 @@ def words_for_tokens(tokens: int) -> int:
     (250, 34000)
     """
     words = tokens * 3 // 4
-    scale = 10 ** max(0, len(str(words)) - 2)
+    scale: int = 10 ** max(0, len(str(words)) - 2)
     return (words + scale // 2) // scale * scale
 
 

@@ -1,0 +1,111 @@
+"""The whole answer to one plan: what the command line prints as JSON and the pages show."""
+
+from dataclasses import dataclass
+
+from planner.architecture import Architecture
+from planner.budget import MemoryBudget, State, budget_for, prepare
+from planner.capacity import max_context_tokens, max_users
+from planner.deployment import Deployment, Workload
+from planner.kv_cache import bytes_per_token_at, fixed_bytes
+from planner.line_item import LineItem
+from planner.weights import active_parameters, parameters, parameters_by_role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The contract of ``plan --json``. All sizes are bytes of one device, the fullest.
+
+    ``None`` for *max_context_tokens*, *max_users*, *pool_tokens* or *max_concurrency*: memory sets no limit.
+    """
+
+    model: str
+    device: str
+    device_count: int
+    weights: str
+    quantize: str
+    kv_cache_k: str
+    kv_cache_v: str
+    engine: str
+    context_tokens: int
+    users: int
+    parameters: int
+    active_parameters: int
+    parameters_by_role: dict[str, int]
+    items: tuple[LineItem, ...]
+    weights_bytes: int
+    kv_bytes_per_token: int | float
+    kv_fixed_bytes: int
+    kv_request_bytes: int
+    memory_bytes: int
+    total_bytes: int
+    free_bytes: int
+    state: State
+    fits: bool
+    loads: bool
+    model_limit_tokens: int | None
+    max_context_tokens: int | None
+    max_users: int | None
+    pool_tokens: int | None
+    max_concurrency: float | None
+    warnings: tuple[str, ...]
+
+
+def answer(architecture: Architecture, deployment: Deployment, workload: Workload) -> Answer:
+    """Plans, and searches for the largest context and the most users."""
+    budget = budget_for(prepare(architecture, deployment), workload)
+    specs = budget.rank.specs
+    loads = budget.loads
+    return Answer(
+        model=architecture.title,
+        device=deployment.device.title,
+        device_count=deployment.device_count,
+        weights=deployment.weights.format.name if deployment.weights.format else "checkpoint",
+        quantize=deployment.weights.quantize,
+        kv_cache_k=deployment.kv_cache_k.name,
+        kv_cache_v=deployment.kv_cache_v.name,
+        engine=deployment.engine,
+        context_tokens=workload.context_tokens,
+        users=workload.users,
+        parameters=parameters(architecture),
+        active_parameters=active_parameters(architecture),
+        parameters_by_role=parameters_by_role(architecture),
+        items=budget.items,
+        weights_bytes=budget.weights_bytes,
+        kv_bytes_per_token=bytes_per_token_at(specs, workload.context_tokens),
+        kv_fixed_bytes=fixed_bytes(specs),
+        kv_request_bytes=budget.kv_request_bytes,
+        memory_bytes=budget.rank.memory_bytes,
+        total_bytes=budget.total_bytes,
+        free_bytes=budget.free_bytes,
+        state=budget.state,
+        fits=budget.fits,
+        loads=loads,
+        model_limit_tokens=architecture.max_position_embeddings,
+        max_context_tokens=max_context_tokens(budget.ranks, workload.users) if loads else 0,
+        max_users=max_users(budget.ranks, workload.context_tokens) if loads else 0,
+        pool_tokens=max_context_tokens(budget.ranks) if loads else 0,
+        max_concurrency=_concurrency(budget),
+        warnings=(*architecture.warnings, *_warnings(architecture, deployment, workload)),
+    )
+
+
+def _concurrency(budget: MemoryBudget) -> float | None:
+    if budget.kv_request_bytes == 0:
+        return None
+    return max(0, budget.rank.pool_bytes) / budget.kv_request_bytes
+
+
+def _warnings(architecture: Architecture, deployment: Deployment, workload: Workload) -> list[str]:
+    found = []
+    limit = architecture.max_position_embeddings
+    if limit is not None and workload.context_tokens > limit:
+        found.append(
+            f"{workload.context_tokens:,} tokens are more than {architecture.title} was made for ({limit:,}): "
+            "the memory is counted, the answers may be poor or the engine may refuse."
+        )
+    if deployment.engine == "minimum" and deployment.overhead_bytes is None:
+        found.append(
+            "Only weights and cache are counted: a real engine also needs its context, libraries and activations; "
+            "state them with --overhead, for example 1.5GiB."
+        )
+    return found

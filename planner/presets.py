@@ -1,0 +1,166 @@
+"""Reads presets/: only the files that a name needs, reporting bad data by path.
+
+Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wrong key or a missing one is refused.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from planner.architecture import Architecture
+from planner.deployment import Device
+from planner.errors import BadPreset, UnknownName
+from planner.formats import NumberFormat, Scale
+from planner.readers.families import Family, parse_family
+from planner.readers.hf_config import read_config
+from planner.readers.knowledge import Knowledge
+
+PRESETS = Path(__file__).resolve().parent.parent / "presets"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPreset:
+    """A model's published figures under Hugging Face's key names, with where they come from.
+
+    *published_parameters* is what the publisher's files hold; *parameters_note* says why the loaded number differs.
+    """
+
+    name: str
+    title: str
+    family: str
+    config: Mapping[str, Any]
+    source: str
+    retrieved: Any
+    published_parameters: int | None = None
+    parameters_note: str = ""
+    licence: str = ""
+    release: Any = None
+    aliases: tuple[str, ...] = ()
+
+
+def load_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dict; raises BadPreset naming the file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadPreset(f"presets/{path.relative_to(PRESETS)} cannot be read: {error}.") from error
+
+
+def build(cls: type[T], table: Any, path: str, **given: Any) -> T:
+    """*cls* from a TOML *table*; an unknown or missing key is reported as ``path.key``."""
+    if not isinstance(table, dict):
+        raise BadPreset(f"Value of {path!r} must be a table.")
+    known = {f.name for f in fields(cls)} - given.keys()  # type: ignore[arg-type]
+    for key in table:
+        if key not in known:
+            raise BadPreset(f"Unknown key {path + '.' + key!r}.")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    try:
+        return cls(**values, **given)
+    except TypeError as error:
+        missing = str(error).rpartition(": ")[2]
+        raise BadPreset(f"Missing value in {path!r}: {missing}.") from error
+
+
+@cache
+def formats() -> Mapping[str, NumberFormat]:
+    """Every number format by name and by alias."""
+    found: dict[str, NumberFormat] = {}
+    for name, table in load_toml(PRESETS / "formats.toml").items():
+        path = f"formats.toml: {name}"
+        values = {key: value for key, value in table.items() if key not in ("aliases", "note")}
+        values["scales"] = [build(Scale, scale, f"{path}.scales") for scale in values.get("scales", ())]
+        number_format = build(NumberFormat, values, path, name=name)
+        for key in (name, *table.get("aliases", ())):
+            if found.setdefault(key, number_format) is not number_format:
+                raise BadPreset(f"Name {key!r} in {path!r} is taken by {found[key].name!r}.")
+    return found
+
+
+@cache
+def devices() -> Mapping[str, Device]:
+    """Every device by its name, in the order of the file."""
+    return {
+        name: build(Device, table, f"devices.toml: {name}", name=name)
+        for name, table in load_toml(PRESETS / "devices.toml").items()
+    }
+
+
+def find_device(name: str) -> Device:
+    """The device called *name* or by one of its aliases; raises UnknownName with the nearest names."""
+    wanted = name.strip().lower()
+    for device in devices().values():
+        if wanted == device.name or wanted in device.aliases:
+            return device
+    raise UnknownName(_unknown("Device", name, list(devices()), "kvbudget devices, or give --memory 24GiB"))
+
+
+@cache
+def family(model_type: str) -> Family | None:
+    """What is known about a ``model_type`` beyond its config's own keys, or ``None``."""
+    path = PRESETS / "class_defaults" / f"{model_type}.toml"
+    if not model_type.replace("_", "").replace("-", "").isalnum() or not path.is_file():
+        return None
+    return parse_family(model_type, load_toml(path))
+
+
+@cache
+def knowledge() -> Knowledge:
+    """What the readers are handed."""
+    return Knowledge(formats=formats(), find_family=family)
+
+
+@cache
+def _model_file(path: Path) -> Mapping[str, ModelPreset]:
+    return {
+        name: build(ModelPreset, table, f"architectures/{path.name}: {name}", name=name, family=path.stem)
+        for name, table in load_toml(path).items()
+    }
+
+
+def _model_paths() -> list[Path]:
+    return sorted((PRESETS / "architectures").glob("*.toml"))
+
+
+def models() -> Iterator[ModelPreset]:
+    """Every model preset, by family."""
+    for path in _model_paths():
+        yield from _model_file(path).values()
+
+
+@cache
+def find_model(name: str) -> ModelPreset:
+    """The model called *name* or by one of its aliases, whatever the case; raises UnknownName with the nearest names.
+
+    Only files in whose text the name stands are parsed.
+    """
+    wanted = name.strip().lower()
+    for path in _model_paths():
+        if wanted and f'"{wanted}"' in path.read_text(encoding="utf-8").lower():
+            for preset in _model_file(path).values():
+                if wanted in (preset.name, preset.title.lower()) or wanted in map(str.lower, preset.aliases):
+                    return preset
+    names = [preset.name for preset in models()]
+    raise UnknownName(_unknown("Model", name, names, "kvbudget models, or give a config.json"))
+
+
+@cache
+def load_preset(name: str) -> Architecture:
+    """The architecture of a preset, read like a user's own config.json."""
+    preset = find_model(name)
+    source = f"{preset.source}, {preset.retrieved}"
+    return read_config(preset.config, knowledge(), name=preset.name, title=preset.title, source=source)
+
+
+def _unknown(what: str, name: str, known: list[str], where: str) -> str:
+    from difflib import get_close_matches  # only for the error
+
+    shown = name if len(name) <= 60 else name[:59] + "…"
+    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.5)
+    hint = f"nearest: {', '.join(near)}; " if near else ""
+    return f"{what} {shown!r} is not known; {hint}see {where}."
