@@ -85,6 +85,11 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
     )
 
 
+def with_memory(ranks: tuple[RankBudget, ...], memory_bytes: int) -> tuple[RankBudget, ...]:
+    """The same devices with another memory size: weights, runtime and caches stay, only the pool moves."""
+    return tuple(_on_memory(rank.engine, rank.items, rank.specs, memory_bytes) for rank in ranks)
+
+
 def plan(architecture: Architecture, deployment: Deployment, workload: Workload) -> MemoryBudget:
     """The budget of the fullest device for *workload*.
 
@@ -142,12 +147,17 @@ def _rank_budget(
     engine: Engine, rank: Rank, runtime: tuple[LineItem, ...], architecture: Architecture, deployment: Deployment
 ) -> RankBudget:
     items = (*_weight_items(rank, architecture, deployment), *runtime)
+    return _on_memory(engine, items, engine.cache_specs(rank, deployment), deployment.device.memory_bytes)
+
+
+def _on_memory(
+    engine: Engine, items: tuple[LineItem, ...], specs: tuple[KVCacheSpec, ...], memory_bytes: int
+) -> RankBudget:
     expected, low, high = taken_bytes(items)
-    memory_bytes = deployment.device.memory_bytes
     return RankBudget(
         engine=engine,
         items=items,
-        specs=engine.cache_specs(rank, deployment),
+        specs=specs,
         memory_bytes=memory_bytes,
         pool_bytes=engine.pool_bytes(memory_bytes, expected),
         pool_low_bytes=engine.pool_bytes(memory_bytes, high),

@@ -1,0 +1,102 @@
+"""The single changes that would make a plan fit, each tried with the planner itself: enough first, cheapest first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from planner import presets
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.budget import TIGHT_TOKENS
+from planner.choices import Choices, choose
+from planner.deployment import MAX_PARALLEL, Device
+from planner.errors import PlannerError
+from planner.units import format_bytes
+
+WEIGHT_STEPS = ("int8", "int4-g128")
+CACHE_STEPS = ("fp8", "q4_0")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """One change: what changes, what it brings, whether it is *enough* alone, and the plan with it."""
+
+    change: str
+    result: str
+    enough: bool
+    choices: Choices
+
+
+def fixes(choices: Choices, architecture: Architecture, before: Answer) -> tuple[Fix, ...]:
+    """Every single change that helps a plan that does not fit, those that are enough first.
+
+    Within each group by what it costs: a smaller wish, then a smaller format, then another card.
+    """
+    found: list[Fix] = []
+    for change, changed in _changes(choices, architecture, before):
+        fix = _tried(change, changed, architecture, before)
+        if fix is not None:
+            found.append(fix)
+    return tuple(sorted(found, key=lambda fix: not fix.enough))
+
+
+def _changes(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
+    longest = before.max_context_tokens
+    if longest is not None and longest >= TIGHT_TOKENS:
+        yield f"{longest:,} tokens per user instead of {before.context_tokens:,}", replace(choices, context=longest)
+    if before.users > 1 and before.max_users:
+        users = "1 user" if before.max_users == 1 else f"{before.max_users:,} users"
+        yield f"{users} at once instead of {before.users:,}", replace(choices, users=before.max_users)
+    for name in CACHE_STEPS:
+        yield (
+            f"Cache in {presets.formats()[name].title}",
+            replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None),
+        )
+    for name in WEIGHT_STEPS:
+        yield f"Weights in {presets.formats()[name].title}", replace(choices, weights=name)
+    yield from _cards(choices, architecture, before)
+    if before.device_count * 2 <= MAX_PARALLEL and choices.pipeline_parallel is None:
+        count = before.device_count * 2
+        yield f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None)
+
+
+def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
+    """The smallest card that is enough: of the same make, or of the sizes that cards are sold in."""
+    if choices.device is None:
+        sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
+        options = [(f"A {size} GiB card", replace(choices, memory=f"{size}GiB")) for size in sizes]
+    else:
+        vendor = presets.find_device(choices.device).vendor
+        options = [(device.title, replace(choices, device=device.name)) for device in _by_size(vendor)]
+    for change, changed in options:
+        chosen = choose(changed, architecture)
+        if chosen.deployment.device.memory_bytes <= before.memory_bytes:
+            continue
+        if answer(architecture, chosen.deployment, chosen.workload).fits:
+            yield change, changed
+            return
+
+
+def _by_size(vendor: str) -> list[Device]:
+    return sorted((d for d in presets.devices().values() if d.vendor == vendor), key=lambda d: d.memory_bytes)
+
+
+def _tried(change: str, changed: Choices, architecture: Architecture, before: Answer) -> Fix | None:
+    """The change with its outcome; ``None`` where it brings nothing or cannot be made."""
+    try:
+        chosen = choose(changed, architecture)
+        after = answer(architecture, chosen.deployment, chosen.workload)
+    except PlannerError:
+        return None
+    if after.free_bytes <= before.free_bytes:
+        return None
+    return Fix(change=change, result=_result(after, before), enough=after.fits, choices=changed)
+
+
+def _result(after: Answer, before: Answer) -> str:
+    if not after.loads:
+        return f"still {format_bytes(-after.free_bytes)} short"
+    if after.max_context_tokens is None:
+        return "room for any length"
+    tokens = f"{after.max_context_tokens:,} tokens" + (" each" if after.users > 1 else "")
+    ratio = after.max_context_tokens / before.context_tokens
+    return f"{tokens}, {ratio:,.1f} × what you asked" if ratio >= 1.05 else tokens

@@ -1,0 +1,172 @@
+"""From names and figures as a person gives them to a model, a deployment and a workload; and back to a command.
+
+Command line, app and library all come through here, so that the same choices give the same bytes.
+"""
+
+import shlex
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
+
+from planner import presets
+from planner.architecture import Architecture
+from planner.deployment import Deployment, Device, Workload
+from planner.engines import find_engine
+from planner.errors import BadFile, PlannerError
+from planner.formats import NumberFormat, QuantScheme, find_format
+from planner.readers.hf_config import read_config
+from planner.readers.json_text import MAX_JSON_BYTES, parse_json
+from planner.units import format_bytes, parse_bytes
+
+DEFAULT_CONTEXT_TOKENS = 8_192
+CHECKPOINT = "checkpoint"
+QUANTIZE = ("linear", "all")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What ``plan`` is asked, by the names of its options. ``None`` takes the default that the option documents."""
+
+    model: str
+    device: str | None = None
+    memory: str | None = None
+    device_count: int | None = None
+    weights: str | None = None
+    quantize: str | None = None
+    kv_cache: str | None = None
+    kv_cache_k: str | None = None
+    kv_cache_v: str | None = None
+    engine: str = "minimum"
+    context: int | None = None
+    users: int = 1
+    tensor_parallel: int | None = None
+    pipeline_parallel: int | None = None
+    overhead: str | None = None
+
+    def command(self) -> str:
+        """The ``kvbudget`` command that gives the same plan; options at their default are left out."""
+        words = ["kvbudget", "plan"]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and value != field.default:
+                words += [f"--{field.name.replace('_', '-')}", str(value)]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Ready for ``plan()`` and ``answer()``."""
+
+    architecture: Architecture
+    deployment: Deployment
+    workload: Workload
+
+
+def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen:
+    """Resolves every name; *architecture* stands in for ``choices.model`` where a file was uploaded.
+
+    Raises PlannerError with the option at fault.
+    """
+    model = architecture or load_model(choices.model)
+    tensor_parallel, pipeline_parallel = _parallel(choices)
+    deployment = Deployment(
+        device=choose_device(choices.device, choices.memory),
+        weights=choose_weights(choices.weights, choices.quantize, model),
+        kv_cache_k=_cache_format(choices.kv_cache_k or choices.kv_cache, model),
+        kv_cache_v=_cache_format(choices.kv_cache_v or choices.kv_cache, model),
+        engine=find_engine(choices.engine).name,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel,
+        overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
+    )
+    context_tokens = default_context_tokens(model) if choices.context is None else choices.context
+    workload = Workload(context_tokens=context_tokens, users=choices.users)
+    return Chosen(architecture=model, deployment=deployment, workload=workload)
+
+
+def load_model(name: str) -> Architecture:
+    """The architecture behind *name*: a preset's name or alias, a ``config.json``, or a directory with one.
+
+    Raises PlannerError for a name that is none of these.
+    """
+    path = Path(name)
+    if name.lower().endswith(".json") or path.is_dir():
+        return _load_config_file(path)
+    return presets.load_preset(name)
+
+
+def read_config_text(text: str | bytes, name: str) -> Architecture:
+    """The architecture of a ``config.json`` given as *text*, called *name* in what is shown."""
+    return read_config(parse_json(text, name), presets.knowledge(), name=name, title=name, source=f"{name}: tensor shapes")
+
+
+def default_context_tokens(architecture: Architecture) -> int:
+    """8,192 tokens, or the model's own limit where that is smaller."""
+    return min(DEFAULT_CONTEXT_TOKENS, architecture.max_position_embeddings or DEFAULT_CONTEXT_TOKENS)
+
+
+def choose_device(name: str | None, memory: str | None) -> Device:
+    """A device by name, or one with *memory* and nothing else known; exactly one must be given."""
+    if (name is None) == (memory is None):
+        given = "both" if name is not None else "neither"
+        raise PlannerError(f"Give either --device or --memory; {given} was given.")
+    if name is not None:
+        return presets.find_device(name)
+    size = parse_bytes(memory or "", "memory")
+    if size == 0:
+        raise PlannerError("memory = 0 is not possible: give the size of one card, such as 8GiB.")
+    return stated_device(size)
+
+
+@cache
+def stated_device(memory_bytes: int) -> Device:
+    """A card of which only the size is known; all of it counts as usable."""
+    size = format_bytes(memory_bytes, 0 if memory_bytes % 2**30 == 0 else 2)
+    return Device(name="stated", title=f"{size} card", memory_bytes=memory_bytes)
+
+
+def choose_weights(name: str | None, quantize: str | None, architecture: Architecture) -> QuantScheme:
+    """How weights are stored. Nominal classes have no file: fp16 and every parameter unless said otherwise."""
+    known = presets.formats()
+    rule = quantize or ("all" if architecture.nominal else "linear")
+    if rule not in QUANTIZE:
+        raise PlannerError(f"quantize = {rule!r} is not known; choose one of: {', '.join(QUANTIZE)}.")
+    chosen = name or ("fp16" if architecture.nominal else CHECKPOINT)
+    weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights")
+    return QuantScheme(format=weights, rest=_sixteen_bit(architecture), quantize=rule)
+
+
+def _sixteen_bit(architecture: Architecture) -> NumberFormat:
+    """What stays unquantised: the model's own 16-bit kind."""
+    return presets.formats()["fp16" if architecture.stored_as == "fp16" else "bf16"]
+
+
+def _cache_format(name: str | None, architecture: Architecture) -> NumberFormat:
+    return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
+
+
+def _parallel(choices: Choices) -> tuple[int, int]:
+    """Tensor and pipeline parallel; a device count alone means tensor parallel."""
+    tensor = choices.tensor_parallel
+    pipeline = choices.pipeline_parallel
+    count = choices.device_count
+    if count is None:
+        return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
+    if tensor is None and pipeline is None:
+        return count, 1
+    product = (1 if tensor is None else tensor) * (1 if pipeline is None else pipeline)
+    if product != count:
+        raise PlannerError(
+            f"device_count = {count} does not match tensor_parallel × pipeline_parallel = {product}; leave one of them out."
+        )
+    return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
+
+
+def _load_config_file(path: Path) -> Architecture:
+    file = path / "config.json" if path.is_dir() else path
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(MAX_JSON_BYTES + 1)
+    except OSError as error:
+        raise BadFile(f"{file} cannot be read: {error.strerror or error}.") from error
+    return read_config_text(text, str(file))

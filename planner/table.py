@@ -1,0 +1,67 @@
+"""The 8/16/24 GB table: models × weight formats × memory sizes, each cell with what is left for conversation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.architecture import Architecture
+from planner.budget import RankBudget, State, budget_for, prepare, with_memory
+from planner.capacity import max_context_tokens, max_users
+from planner.choices import CHECKPOINT, Choices, Chosen, choose, choose_device, load_model
+from planner.kv_cache import bytes_per_token_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """One cell. *max_context_tokens* is for one user; *max_users* at the table's context; ``None``: no limit by memory.
+
+    *short_bytes* is what weights and runtime alone lack, 0 when they fit.
+    """
+
+    model: str
+    memory_bytes: int
+    weights: str
+    kv_cache: str
+    weights_bytes: int
+    kv_bytes_per_token: int | float
+    state: State
+    loads: bool
+    max_context_tokens: int | None
+    max_users: int | None
+    short_bytes: int
+
+
+def table(
+    models: Sequence[str | Architecture], memory: Sequence[str], weights: Sequence[str | None], base: Choices
+) -> tuple[TableRow, ...]:
+    """Every model × weight format × memory size, in this order; all else (cache, engine, overhead, context) from *base*.
+
+    Weights and caches are added up once for a model and format; a memory size only moves the pool.
+    """
+    sizes = [choose_device(None, size).memory_bytes for size in memory]
+    rows: list[TableRow] = []
+    for model in models:
+        architecture = load_model(model) if isinstance(model, str) else model
+        for name in weights:
+            chosen = choose(replace(base, device=None, memory="1GiB", weights=name), architecture)
+            ranks = prepare(architecture, chosen.deployment)
+            rows += [_row(chosen, with_memory(ranks, size)) for size in sizes]
+    return tuple(rows)
+
+
+def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:
+    deployment = chosen.deployment
+    budget = budget_for(ranks, chosen.workload)
+    key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
+    return TableRow(
+        model=chosen.architecture.title,
+        memory_bytes=budget.rank.memory_bytes,
+        weights=deployment.weights.format.name if deployment.weights.format else CHECKPOINT,
+        kv_cache=key if key == value else f"{key}/{value}",
+        weights_bytes=budget.weights_bytes,
+        kv_bytes_per_token=bytes_per_token_at(budget.rank.specs, chosen.workload.context_tokens),
+        state=budget.state,
+        loads=budget.loads,
+        max_context_tokens=max_context_tokens(ranks) if budget.loads else 0,
+        max_users=max_users(ranks, chosen.workload.context_tokens) if budget.loads else 0,
+        short_bytes=max(0, -min(rank.pool_bytes for rank in ranks)),
+    )

@@ -1,0 +1,171 @@
+"""The answer in words: one title and one sentence a state, the same in the terminal and on the page."""
+
+from dataclasses import dataclass
+
+from planner.answer import Answer
+from planner.budget import State
+from planner.line_item import Kind
+from planner.units import format_bytes, words_for_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """*title* answers; *sentence* gives its figures; *short* is the title in a few words. ``**`` marks what to stress."""
+
+    state: State
+    title: str
+    sentence: str
+    short: str
+
+
+def verdict(answer: Answer) -> Verdict:
+    """What to say first about *answer*."""
+    match answer.state:
+        case State.FITS:
+            return _fits(answer)
+        case State.TIGHT:
+            return _tight(answer)
+        case State.UNCERTAIN:
+            return _uncertain(answer)
+        case State.NO if answer.loads:
+            return _short(answer)
+        case _:
+            return _too_big(answer)
+
+
+def asked(answer: Answer) -> str:
+    """The request in words: ``4 users × 8,192 tokens``."""
+    users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
+    return f"{users} × {answer.context_tokens:,} tokens"
+
+
+def room_bytes(answer: Answer) -> int:
+    """What the card has for caches once weights and runtime are in."""
+    return answer.free_bytes + cache_bytes(answer)
+
+
+def cache_bytes(answer: Answer) -> int:
+    """What the requests keep together."""
+    return sum(item.bytes for item in answer.items if item.kind is Kind.CACHE)
+
+
+def room_words(answer: Answer) -> str:
+    """The room in tokens, or that nothing in the cache grows."""
+    if answer.pool_tokens is None:
+        return "room for any length"
+    return f"room for {answer.pool_tokens:,} tokens"
+
+
+def _fits(answer: Answer) -> Verdict:
+    spare = format_bytes(answer.free_bytes)
+    tokens = "any length" if answer.pool_tokens is None else f"**{answer.pool_tokens:,} tokens**"
+    return Verdict(
+        state=answer.state,
+        title=f"Yes, it fits, with {spare} to spare",
+        sentence=(
+            f"{answer.model} on {_cards(answer)}: {_need(answer)} **{format_bytes(cache_bytes(answer))}** of cache; "
+            f"there is room for **{format_bytes(room_bytes(answer))}**, that is {tokens} for one user."
+        ),
+        short=f"**fits**, {room_words(answer)}",
+    )
+
+
+def _tight(answer: Answer) -> Verdict:
+    left = answer.pool_tokens or 0
+    return Verdict(
+        state=answer.state,
+        title=f"It loads, but only {_tokens(left)} left",
+        sentence=(
+            f"The weights take **{format_bytes(answer.weights_bytes)}**{_and_runtime(answer)} of the "
+            f"{format_bytes(answer.memory_bytes)} that {_cards(answer)} offers. What remains holds **{_count(left)}**, "
+            f"about {words_for_tokens(left):,} words of prompt and answer together. You asked for {_request(answer)}."
+        ),
+        short=f"**too tight**, {room_words(answer)}",
+    )
+
+
+def _short(answer: Answer) -> Verdict:
+    short = format_bytes(-answer.free_bytes)
+    return Verdict(
+        state=answer.state,
+        title=f"No: {short} short",
+        sentence=(
+            f"{answer.model} on {_cards(answer)}: {_need(answer)} **{format_bytes(cache_bytes(answer))}** of cache; "
+            f"the card has room for **{format_bytes(room_bytes(answer))}**."
+        ),
+        short=f"**does not fit**, {short} short",
+    )
+
+
+def _too_big(answer: Answer) -> Verdict:
+    """Without any request the card is too small: by the weights alone, or by weights and runtime together."""
+    over = answer.weights_bytes - answer.memory_bytes
+    with_runtime = -room_bytes(answer)
+    whose = "the weights alone are" if over > 0 else "weights and runtime are"
+    by = format_bytes(over if over > 0 else with_runtime)
+    return Verdict(
+        state=answer.state,
+        title=f"No: {whose} {by} too big",
+        sentence=(
+            f"{answer.model} weighs **{format_bytes(answer.weights_bytes)}**{_a_device(answer)} in {answer.weights}"
+            f"{_plus_runtime(answer)}; {_cards(answer)} offers **{format_bytes(answer.memory_bytes)}**."
+        ),
+        short=f"**does not fit**, {by} too big",
+    )
+
+
+def _uncertain(answer: Answer) -> Verdict:
+    low = sum(item.low_bytes for item in answer.items)
+    high = sum(item.high_bytes for item in answer.items)
+    widest = max(answer.items, key=lambda item: item.high_bytes - item.low_bytes)
+    spare = format_bytes(answer.memory_bytes - low)
+    short = format_bytes(high - answer.memory_bytes)
+    return Verdict(
+        state=answer.state,
+        title=f"Probably: {spare} to spare, or {short} short",
+        sentence=(
+            f"{_need(answer)} **{format_bytes(cache_bytes(answer))}** of cache. What decides is {widest.name}, "
+            f"assumed between {format_bytes(widest.low_bytes)} and {format_bytes(widest.high_bytes)}."
+        ),
+        short=f"**probably**, {room_words(answer)}",
+    )
+
+
+def _cards(answer: Answer) -> str:
+    return f"one {answer.device}" if answer.device_count == 1 else f"each of {answer.device_count} × {answer.device}"
+
+
+def _a_device(answer: Answer) -> str:
+    return "" if answer.device_count == 1 else " a card"
+
+
+def _need(answer: Answer) -> str:
+    verb = "needs" if answer.users == 1 else "need"
+    return f"{asked(answer)} {verb}"
+
+
+def _request(answer: Answer) -> str:
+    tokens = f"{answer.context_tokens:,}"
+    return tokens if answer.users == 1 else f"{answer.users:,} × {tokens}"
+
+
+def _runtime_bytes(answer: Answer) -> int:
+    return sum(item.bytes for item in answer.items if item.kind is Kind.RUNTIME)
+
+
+def _and_runtime(answer: Answer) -> str:
+    runtime = _runtime_bytes(answer)
+    return f" and the runtime **{format_bytes(runtime)}**" if runtime else ""
+
+
+def _plus_runtime(answer: Answer) -> str:
+    runtime = _runtime_bytes(answer)
+    return f" and the runtime takes **{format_bytes(runtime)}**" if runtime else ""
+
+
+def _count(tokens: int) -> str:
+    return "1 token" if tokens == 1 else f"{tokens:,} tokens"
+
+
+def _tokens(tokens: int) -> str:
+    return "1 token is" if tokens == 1 else f"{tokens:,} tokens are"
