@@ -80,8 +80,7 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
             ),
         )
     return tuple(
-        _rank_budget(engine, rank, runtime, architecture, deployment)
-        for rank in engine.ranks(architecture, deployment)
+        _rank_budget(engine, rank, runtime, architecture, deployment) for rank in engine.ranks(architecture, deployment)
     )
 
 
@@ -100,7 +99,9 @@ def plan(architecture: Architecture, deployment: Deployment, workload: Workload)
 
 def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudget:
     """The same from prepared ranks: many workloads for one deployment cost one preparation."""
-    fullest = min(ranks, key=lambda rank: rank.pool_bytes - workload.users * rank.request_bytes(workload.context_tokens))
+    fullest = min(
+        ranks, key=lambda rank: rank.pool_bytes - workload.users * rank.request_bytes(workload.context_tokens)
+    )
     kv_request_bytes = fullest.request_bytes(workload.context_tokens)
     cache = LineItem(
         name="cache",

@@ -97,7 +97,9 @@ def load_model(name: str) -> Architecture:
 
 def read_config_text(text: str | bytes, name: str) -> Architecture:
     """The architecture of a ``config.json`` given as *text*, called *name* in what is shown."""
-    return read_config(parse_json(text, name), presets.knowledge(), name=name, title=name, source=f"{name}: tensor shapes")
+    return read_config(
+        parse_json(text, name), presets.knowledge(), name=name, title=name, source=f"{name}: tensor shapes"
+    )
 
 
 def default_context_tokens(architecture: Architecture) -> int:

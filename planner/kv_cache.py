@@ -69,7 +69,8 @@ def mixer_spec(mixer: Mixer, key_format: NumberFormat, value_format: NumberForma
     match mixer:
         case Attention():
             return KVCacheSpec(
-                bytes_per_entry=attention_bytes_per_token(mixer, key_format, value_format), max_tokens=mixer.window_tokens
+                bytes_per_entry=attention_bytes_per_token(mixer, key_format, value_format),
+                max_tokens=mixer.window_tokens,
             )
         case LatentAttention():
             return KVCacheSpec(

@@ -5,7 +5,7 @@ Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wron
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar

@@ -1,12 +1,13 @@
 """The 8/16/24 GB table: models × weight formats × memory sizes, each cell with what is left for conversation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, prepare, with_memory
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import CHECKPOINT, Choices, Chosen, choose, choose_device, load_model
+from planner.export import Row
 from planner.kv_cache import bytes_per_token_at
 
 
@@ -65,3 +66,8 @@ def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:
         max_users=max_users(ranks, chosen.workload.context_tokens) if budget.loads else 0,
         short_bytes=max(0, -min(rank.pool_bytes for rank in ranks)),
     )
+
+
+def as_row(cell: TableRow) -> Row:
+    """One exported row: the field names are the column names, with their units."""
+    return asdict(cell)

@@ -1,0 +1,40 @@
+"""Validates every file in presets/: types with pydantic, names, sources, and that every model can be read."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from planner import presets
+from planner.borders import validate
+from planner.deployment import Device
+from planner.errors import BadPreset
+from planner.formats import NumberFormat
+from planner.presets import ModelPreset
+
+
+def check_presets() -> Iterator[str]:
+    """One line for each kind of preset that is in order; raises PlannerError at the first that is not."""
+    found_formats = {number_format.name: number_format for number_format in presets.formats().values()}
+    for number_format in found_formats.values():
+        validate(NumberFormat, asdict(number_format), f"formats.toml: {number_format.name}")
+    yield f"{len(found_formats)} formats"
+    _unique_names({name: device.aliases for name, device in presets.devices().items()}, "devices.toml")
+    for device in presets.devices().values():
+        validate(Device, asdict(device), f"devices.toml: {device.name}")
+        if not device.memory_source:
+            raise BadPreset(f"Missing value in 'devices.toml: {device.name}.memory_source'.")
+    yield f"{len(presets.devices())} devices"
+    models = list(presets.models())
+    _unique_names({preset.name: preset.aliases for preset in models}, "architectures")
+    for preset in models:
+        validate(ModelPreset, asdict(preset), f"architectures/{preset.family}.toml: {preset.name}")
+        presets.load_preset(preset.name)
+    yield f"{len(models)} models"
+
+
+def _unique_names(aliases: dict[str, tuple[str, ...]], where: str) -> None:
+    owners: dict[str, str] = {}
+    for name, others in aliases.items():
+        for key in (name, *others):
+            owner = owners.setdefault(key.lower(), name)
+            if owner != name:
+                raise BadPreset(f"Name {key!r} in {where!r} belongs to both {owner!r} and {name!r}.")

@@ -1,0 +1,124 @@
+"""Answers as text for a terminal. No figure is computed here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from planner.advice import fixes
+from planner.answer import Answer
+from planner.architecture import Architecture
+from planner.budget import TIGHT_TOKENS
+from planner.choices import Choices
+from planner.export import Row
+from planner.line_item import LineItem
+from planner.table import TableRow
+from planner.units import format_bytes, format_count, format_rate
+from planner.verdict import verdict
+
+MAX_FIXES = 4
+_GIB_WIDTH = 12
+_TEXT_WIDTH = 48
+
+
+def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> str:
+    """Verdict, items, the four numbers, what would make it fit, and warnings."""
+    words = verdict(answer)
+    lines = [words.title, words.sentence.replace("**", ""), ""]
+    width = max(len(item.name) for item in answer.items)
+    lines += [_item_line(item, width) for item in answer.items]
+    lines.append(f"  {'total':{width}} {format_bytes(answer.total_bytes):>{_GIB_WIDTH}}")
+    lines.append(f"  {'card':{width}} {format_bytes(answer.memory_bytes):>{_GIB_WIDTH}}  {answer.device}")
+    lines += ["", *_numbers(answer)]
+    if not answer.fits:
+        lines += ["", *_fix_lines(choices, architecture, answer)]
+    lines += [f"Note: {warning}" for warning in answer.warnings]
+    return "\n".join(lines)
+
+
+def table_text(cells: Sequence[TableRow]) -> str:
+    """One block a model, a line a weight format, a column a memory size; tokens left for one user."""
+    sizes = list(dict.fromkeys(cell.memory_bytes for cell in cells))
+    kinds = list(dict.fromkeys((cell.model, cell.weights) for cell in cells))
+    by_key = {(cell.model, cell.weights, cell.memory_bytes): cell for cell in cells}
+    label = max(len(weights) for _, weights in kinds) + 2
+    lines = ["Tokens of context left for one user", ""]
+    lines.append(" " * label + "".join(f"{format_bytes(size):>20}" for size in sizes))
+    last = ""
+    for model, weights in kinds:
+        if model != last:
+            lines += ["", f"{model}, {format_rate(by_key[model, weights, sizes[0]].kv_bytes_per_token)} a token"]
+            last = model
+        cells_text = "".join(f"{cell_text(by_key[model, weights, size]):>20}" for size in sizes)
+        lines.append(f"{weights:<{label}}" + cells_text)
+    lines += ["", "✕ weights and runtime alone are too big, by this much   ▲ loads, but too little is left to use"]
+    return "\n".join(lines)
+
+
+def cell_text(cell: TableRow) -> str:
+    """``65,378``, ``▲ 337``, ``✕ 6.54 GiB over`` or ``any length``."""
+    if not cell.loads:
+        return f"✕ {format_bytes(cell.short_bytes)} over"
+    if cell.max_context_tokens is None:
+        return "any length"
+    mark = "▲ " if cell.max_context_tokens < TIGHT_TOKENS else ""
+    return mark + format_count(cell.max_context_tokens)
+
+
+def listing_text(rows: Sequence[Row]) -> str:
+    """Columns of the short fields; sources and aliases are in ``--json``."""
+    hidden = {"aliases", "source", "memory_source"}
+    header = [key for key in rows[0] if key not in hidden]
+    body = [[_field(key, row[key]) for key in header] for row in rows]
+    widths = [max(len(line[column]) for line in [header, *body]) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in [header, *body]
+    )
+
+
+def _item_line(item: LineItem, width: int) -> str:
+    spread = (
+        ""
+        if item.low_bytes == item.high_bytes
+        else f" ({format_bytes(item.low_bytes)} – {format_bytes(item.high_bytes)})"
+    )
+    return f"  {item.name:{width}} {format_bytes(item.bytes):>{_GIB_WIDTH}}  {item.basis:<8} {item.source}{spread}"
+
+
+def _numbers(answer: Answer) -> list[str]:
+    each = "" if answer.users == 1 else " each"
+    return [
+        f"  room in the cache      {_or_any(answer.pool_tokens)} tokens",
+        f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''}".ljust(25)
+        + f"{_or_any(answer.max_context_tokens)} tokens{each}",
+        f"  most users at {answer.context_tokens:,}".ljust(25) + _or_any(answer.max_users),
+        f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
+    ]
+
+
+def _fix_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
+    found = fixes(choices, architecture, answer)
+    if not found:
+        return ["No single change of format, card or wish makes it fit."]
+    lines = ["What would make it fit:"]
+    for fix in found[:MAX_FIXES]:
+        lines.append(
+            f"  {'✓' if fix.enough else '⊖'} {fix.change}: {fix.result}" + ("" if fix.enough else "; not enough alone")
+        )
+    return lines
+
+
+def _or_any(count: int | None) -> str:
+    return "any number of" if count is None else format_count(count)
+
+
+def _field(key: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if key.endswith("_bytes"):
+        return format_bytes(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 1] + "…"

@@ -1,0 +1,76 @@
+"""What presets/ holds, as rows for the terminal, JSON and the app's pickers."""
+
+from collections.abc import Callable
+
+from planner import presets
+from planner.engines import ENGINES
+from planner.export import Row
+
+
+def model_rows() -> list[Row]:
+    """Name, family and published figures of every model preset."""
+    return [
+        {
+            "name": preset.name,
+            "title": preset.title,
+            "family": preset.family,
+            "parameters": preset.published_parameters or preset.config.get("nominal_parameters"),
+            "licence": preset.licence,
+            "aliases": list(preset.aliases),
+            "source": preset.source,
+        }
+        for preset in presets.models()
+    ]
+
+
+def device_rows() -> list[Row]:
+    """Nominal size and usable bytes of every device, with what the usable size rests on."""
+    return [
+        {
+            "name": device.name,
+            "title": device.title,
+            "vendor": device.vendor,
+            "nominal_gb": device.nominal_gb,
+            "driver_bytes": device.driver_bytes,
+            "memory_bytes": device.memory_bytes,
+            "memory_basis": device.memory_basis,
+            "bandwidth_bytes_per_s": device.bandwidth_bytes_per_s,
+            "memory_source": device.memory_source,
+            "aliases": list(device.aliases),
+        }
+        for device in presets.devices().values()
+    ]
+
+
+def format_rows() -> list[Row]:
+    """Elements and bytes of every format's block."""
+    seen: dict[str, Row] = {}
+    for found in presets.formats().values():
+        seen.setdefault(
+            found.name,
+            {
+                "name": found.name,
+                "title": found.title,
+                "elements": found.elements,
+                "bytes": found.bytes,
+                "bits_per_element": found.bits_per_element,
+                "weights": found.weights,
+                "cache": found.cache,
+                "source": found.source,
+            },
+        )
+    return list(seen.values())
+
+
+def engine_rows() -> list[Row]:
+    """Every engine with what its rules are."""
+    return [{"name": name, "title": (engine.__doc__ or "").split("\n")[0]} for name, engine in ENGINES.items()]
+
+
+LISTINGS: dict[str, Callable[[], list[Row]]] = {
+    "models": model_rows,
+    "devices": device_rows,
+    "formats": format_rows,
+    "engines": engine_rows,
+}
+"""Rows by the command that lists them."""
