@@ -1,0 +1,68 @@
+"""The attention part of a layer: what it caches and what it weighs."""
+
+from collections.abc import Iterator
+
+from planner.architecture import Attention, LatentAttention, Mixer, Tensor
+from planner.formats import Role
+from planner.readers.decoder import Decoder
+from planner.readers.layout import CHUNKED, LATENT, LayerPlan
+
+
+def mixer(decoder: Decoder, plan: LayerPlan) -> Mixer:
+    """What the layer of *plan* keeps of each token."""
+    values = decoder.values
+    if plan.kind == LATENT:
+        return LatentAttention(
+            num_attention_heads=plan.num_attention_heads,
+            kv_lora_rank=values.integer("kv_lora_rank"),
+            qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
+            index_head_dim=values.optional_integer("index_head_dim", minimum=0) or 0,
+        )
+    return Attention(
+        num_attention_heads=plan.num_attention_heads,
+        num_key_value_heads=plan.num_key_value_heads,
+        head_dim=plan.head_dim,
+        v_head_dim=plan.v_head_dim,
+        window_tokens=plan.window_tokens,
+        window_kind="chunked" if plan.kind == CHUNKED else "sliding",
+    )
+
+
+def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """The projections, norms and biases of the layer's attention."""
+    return _latent(decoder, plan.num_attention_heads) if plan.kind == LATENT else _standard(decoder, plan)
+
+
+def _standard(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    structure, hidden = decoder.structure, decoder.hidden_size
+    heads, key_value_heads = plan.num_attention_heads, plan.num_key_value_heads
+    bias = decoder.is_on(structure.qkv_bias)
+    yield from decoder.linear("self_attn.q_proj", heads * plan.head_dim, hidden, bias)
+    yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
+    yield from decoder.linear("self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias)
+    yield from decoder.linear("self_attn.o_proj", hidden, heads * plan.v_head_dim, decoder.is_on(structure.o_bias))
+    if decoder.is_on(structure.qk_norm):
+        wide = structure.qk_norm_width == "all"
+        yield from decoder.norm("self_attn.q_norm", plan.head_dim * (heads if wide else 1))
+        yield from decoder.norm("self_attn.k_norm", plan.head_dim * (key_value_heads if wide else 1))
+    if decoder.is_on(structure.sinks):
+        yield decoder.vector("self_attn.sinks", heads, role=Role.BIAS)
+
+
+def _latent(decoder: Decoder, heads: int) -> Iterator[Tensor]:
+    """Multi-head latent attention: DeepSeek-V2, arXiv:2405.04434, section 2.1."""
+    values, hidden = decoder.values, decoder.hidden_size
+    bias = decoder.is_on(decoder.structure.qkv_bias)
+    query_rank = values.optional_integer("q_lora_rank")
+    rank, rope = values.integer("kv_lora_rank"), values.integer("qk_rope_head_dim", minimum=0)
+    nope, v_head_dim = values.integer("qk_nope_head_dim", minimum=0), values.integer("v_head_dim")
+    if query_rank is None:
+        yield decoder.matrix("self_attn.q_proj", heads * (nope + rope), hidden)
+    else:
+        yield from decoder.linear("self_attn.q_a_proj", query_rank, hidden, bias, replicated=True)
+        yield from decoder.norm("self_attn.q_a_layernorm", query_rank)
+        yield decoder.matrix("self_attn.q_b_proj", heads * (nope + rope), query_rank)
+    yield from decoder.linear("self_attn.kv_a_proj_with_mqa", rank + rope, hidden, bias, replicated=True)
+    yield from decoder.norm("self_attn.kv_a_layernorm", rank)
+    yield decoder.matrix("self_attn.kv_b_proj", heads * (nope + v_head_dim), rank)
+    yield from decoder.linear("self_attn.o_proj", hidden, heads * v_head_dim, decoder.is_on(decoder.structure.o_bias))

@@ -1,0 +1,54 @@
+"""The text model being read: its values, its family's switches, and makers of its tensors."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.architecture import Tensor
+from planner.formats import NumberFormat, Role
+from planner.readers.structure import Structure, Switch
+from planner.readers.values import Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoder:
+    """What every part of a text model is built from. *stored* is the format its file keeps unquantised tensors in."""
+
+    values: Values
+    structure: Structure
+    hidden_size: int
+    stored: NumberFormat
+
+    def is_on(self, switch: Switch) -> bool:
+        return switch if isinstance(switch, bool) else self.values.flag(switch)
+
+    def matrix(
+        self, name: str, rows: int, columns: int, *, role: Role = Role.LINEAR, replicated: bool = False
+    ) -> Tensor:
+        """A weight of *rows* (out features) × *columns* (in features)."""
+        return Tensor(
+            name=f"{name}.weight", role=role, rows=rows, columns=columns, stored=self.stored, replicated=replicated
+        )
+
+    def linear(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        bias: bool = False,
+        *,
+        role: Role = Role.LINEAR,
+        replicated: bool = False,
+    ) -> Iterator[Tensor]:
+        """A projection and, where it has one, its bias."""
+        yield self.matrix(name, rows, columns, role=role, replicated=replicated)
+        if bias:
+            yield self.vector(f"{name}.bias", rows, role=Role.BIAS, replicated=replicated)
+
+    def vector(self, name: str, size: int, *, role: Role, replicated: bool = True) -> Tensor:
+        return Tensor(name=name, role=role, columns=size, stored=self.stored, replicated=replicated)
+
+    def norm(self, name: str, size: int) -> Iterator[Tensor]:
+        """A normalisation's weight and, for LayerNorm with one, its bias."""
+        yield self.vector(f"{name}.weight", size, role=Role.NORM)
+        if self.is_on(self.structure.norm_bias):
+            yield self.vector(f"{name}.bias", size, role=Role.NORM)

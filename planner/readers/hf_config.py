@@ -1,0 +1,137 @@
+"""A Hugging Face ``config.json`` to an Architecture."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planner.architecture import Architecture
+from planner.errors import UnsupportedModel
+from planner.readers.decoder import Decoder
+from planner.readers.families import Family
+from planner.readers.knowledge import Knowledge
+from planner.readers.nominal import NOMINAL_KEY, read_nominal
+from planner.readers.quantization import apply_quantization
+from planner.readers.stored import cache_format, stored_format
+from planner.readers.text_model import build_layers, mtp_layers, outer_tensors
+from planner.readers.towers import read_towers
+from planner.readers.unknown import assumed_warning, check_refused, check_understood, check_used
+from planner.readers.values import Values
+from planner.units import shorten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TextConfig:
+    """Where a file's text model is described, and by whose rules; *family* None: nobody's."""
+
+    table: Mapping[str, object]
+    model_type: str
+    family: Family | None
+    fallback: Mapping[str, object]
+
+
+def read_config(
+    config: Mapping[str, object], knowledge: Knowledge, *, name: str = "", title: str = "", source: str = ""
+) -> Architecture:
+    """The architecture that *config* describes, by the rules of its model_type.
+
+    Raises UnsupportedModel, with one sentence, for what is missing, absurd or not understood.
+    """
+    if NOMINAL_KEY in config:
+        return read_nominal(config, knowledge.formats, name, title, source)
+    model_type = _model_type(config)
+    if config.get("is_encoder_decoder") is True:
+        raise UnsupportedModel(
+            f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
+        )
+    wrapper = _family(model_type, knowledge)
+    text = _find_text(config, model_type, wrapper, knowledge)
+    rules = None if text.family else knowledge.unknown_rules()
+    family = text.family or rules.family  # type: ignore[union-attr]
+    top = Values(config, model_type)
+    values = Values(text.table, text.model_type, family.aliases, {**text.fallback, **family.defaults})
+    if rules is not None:
+        check_understood(rules, text.table, values)
+    stored, warnings = stored_format((top, values), knowledge.formats)
+    decoder = Decoder(
+        values=values, structure=family.structure, hidden_size=values.integer("hidden_size"), stored=stored
+    )
+    vocab_size = values.integer("vocab_size")
+    layers = build_layers(decoder)
+    towers, tower_warnings = read_towers(config, wrapper or family, decoder.hidden_size, stored)
+    architecture = Architecture(
+        name=name,
+        title=title or name,
+        model_type=model_type,
+        hidden_size=decoder.hidden_size,
+        vocab_size=vocab_size,
+        max_position_embeddings=values.optional_integer("max_position_embeddings"),
+        layers=layers,
+        tensors=tuple(outer_tensors(decoder, vocab_size, _tied(top, values))),
+        cache_format=cache_format(stored, knowledge.formats),
+        towers=towers,
+        mtp_layers=mtp_layers(decoder, layers, vocab_size),
+        stored_as=stored.name,
+        source=source,
+        assumed=rules is not None,
+        warnings=(*warnings, *tower_warnings, *_fallback_warning(text, values)),
+    )
+    if rules is not None:
+        check_used(rules, text.table, values)
+        architecture = replace(architecture, warnings=(assumed_warning(model_type), *architecture.warnings))
+    quantization = top.table("quantization_config") or values.table("quantization_config")
+    return apply_quantization(architecture, quantization, knowledge.formats) if quantization else architecture
+
+
+def _model_type(config: Mapping[str, object]) -> str:
+    model_type = config.get("model_type")
+    if not isinstance(model_type, str) or not model_type:
+        raise UnsupportedModel(
+            "The config has no model_type; add the key that says which family it is, such as 'llama'."
+        )
+    return model_type
+
+
+def _family(model_type: str, knowledge: Knowledge) -> Family | None:
+    family = knowledge.find_family(model_type)
+    if family is None:
+        check_refused(knowledge.unknown_rules(), model_type)
+    elif family.refused:
+        raise UnsupportedModel(f"model_type {shorten(model_type)!r} {family.refused}.")
+    return family
+
+
+def _find_text(
+    config: Mapping[str, object], model_type: str, wrapper: Family | None, knowledge: Knowledge
+) -> _TextConfig:
+    """The config of the text model: the file itself, or the object a wrapper keeps it in."""
+    if wrapper is None or not wrapper.nested:
+        return _TextConfig(table=config, model_type=model_type, family=wrapper, fallback={})
+    table: Mapping[str, object] = config
+    for key in wrapper.nested:
+        inner = Values(table, model_type).table(key)
+        if inner is None:
+            break
+        table = inner
+    nested_type = table.get("model_type") if table is not config else None
+    if not isinstance(nested_type, str) or not nested_type:
+        nested_type = wrapper.nested_model_type
+    if not nested_type:
+        raise UnsupportedModel(
+            f"model_type {shorten(model_type)!r}: {'.'.join(wrapper.nested)} has no model_type; add it."
+        )
+    return _TextConfig(
+        table=table,
+        model_type=nested_type,
+        family=_family(nested_type, knowledge),
+        fallback=wrapper.nested_defaults,
+    )
+
+
+def _tied(top: Values, text: Values) -> bool:
+    """Whether the head is the embedding: a wrapper's own key comes before its text model's, the class default last."""
+    key = "tie_word_embeddings"
+    return top.flag(key) if top.has(key) else text.flag(key)
+
+
+def _fallback_warning(text: _TextConfig, values: Values) -> tuple[str, ...]:
+    used = [key for key in text.fallback if not values.has(key)]
+    return (f"Not in the file and taken from the class's defaults: {', '.join(used)}.",) if used else ()

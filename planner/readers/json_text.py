@@ -1,0 +1,35 @@
+"""A config file's text to a dictionary, with one sentence for everything that can be wrong with it."""
+
+import json
+
+from planner.errors import BadFile
+from planner.units import MIB, format_count
+
+MAX_JSON_BYTES = 16 * MIB
+
+
+def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object]:
+    """The JSON object in *data*, UTF-8 with or without a byte-order mark; raises BadFile, naming *what*.
+
+    ``Infinity`` and ``NaN`` are accepted, as published files have them; whoever reads such a value decides.
+    """
+    if len(data) > MAX_JSON_BYTES:
+        raise BadFile(f"{what} is {format_count(len(data))} bytes long; a config is read up to 16 MiB.")
+    try:
+        text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{what} is not UTF-8 text: byte {error.start} cannot be read.") from None
+    try:
+        parsed = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadFile(f"{what} is not valid JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise BadFile(f"{what} is nested too deeply to be a config.") from None
+    except ValueError:
+        raise BadFile(f"{what} has a number with too many digits.") from None
+    if not isinstance(parsed, dict):
+        raise BadFile(f"{what} holds a JSON {_JSON_NAMES.get(type(parsed), 'value')}; a config is an object of keys.")
+    return parsed
+
+
+_JSON_NAMES: dict[type, str] = {list: "list", str: "string", int: "number", float: "number", bool: "boolean"}

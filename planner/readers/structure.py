@@ -1,0 +1,49 @@
+"""What a family's model class builds, as switches: everything that its config files do not say."""
+
+from dataclasses import dataclass
+
+Switch = bool | str
+"""A literal, or the name of the config key that decides."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "attention": ("standard", "latent"),
+    "qk_norm_width": ("head", "all"),
+    "feed_forward": ("gated", "plain"),
+    "windows": ("none", "all", "pattern", "upper", "alternating_lower"),
+    "window_kind": ("sliding", "chunked"),
+    "mtp": ("none", "deepseek"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Structure:
+    """Switches of a decoder. A field's default is the plain Llama layer.
+
+    *windows* is the rule where the file has no pattern of its own: ``pattern`` makes every ``sliding_window_pattern``-th layer
+    full, ``upper`` windows the layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it.
+    *windowed* says whether windows are on at all.
+    """
+
+    attention: str = "standard"
+    qkv_bias: Switch = False
+    o_bias: Switch = False
+    qk_norm: Switch = False
+    qk_norm_width: str = "head"
+    sinks: Switch = False
+    feed_forward: str = "gated"
+    mlp_bias: Switch = False
+    norms_per_layer: int = 2
+    norm_bias: Switch = False
+    final_norm: Switch = True
+    embedding_norm: Switch = False
+    position_embeddings: Switch = False
+    position_offset: int = 0
+    head_bias: Switch = False
+    windows: str = "none"
+    windowed: Switch = True
+    window_kind: str = "sliding"
+    router_bias: Switch = False
+    expert_bias: Switch = False
+    correction_bias: Switch = False
+    shared_expert_gate: Switch = False
+    mtp: str = "none"

@@ -1,0 +1,89 @@
+"""A model_type that nothing is known about: an upper bound where every key is understood, else a refusal."""
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from planner.errors import BadPreset, UnsupportedModel
+from planner.readers.families import Family, parse_family
+from planner.readers.values import Values
+from planner.units import shorten
+
+UNKNOWN = "_unknown"
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownRules:
+    """*family* is the upper bound's structure, and *understood* the keys it is built from.
+
+    Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type.
+    """
+
+    family: Family
+    understood: frozenset[str]
+    harmless: tuple[str, ...]
+    bounded: frozenset[str]
+    refused: Mapping[str, str]
+
+
+def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
+    """The rules in *table*, as presets/class_defaults/_unknown.toml holds them; raises BadPreset by path."""
+    lists = {key: table.get(key) for key in ("understood", "harmless", "bounded")}
+    for key, value in lists.items():
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            raise BadPreset(f"class_defaults/{UNKNOWN}.toml: {key} must be a list of strings.")
+    refused = table.get("refused", {})
+    if not isinstance(refused, Mapping) or not all(isinstance(types, list) for types in refused.values()):
+        raise BadPreset(f"class_defaults/{UNKNOWN}.toml: refused must be lists of model types by reason.")
+    rest = {key: value for key, value in table.items() if key not in (*lists, "refused")}
+    return UnknownRules(
+        family=parse_family(UNKNOWN, rest),
+        understood=frozenset(lists["understood"] or ()),  # type: ignore[call-overload]
+        harmless=tuple(lists["harmless"] or ()),  # type: ignore[arg-type]
+        bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
+        refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
+    )
+
+
+def check_refused(rules: UnknownRules, model_type: str) -> None:
+    """Raise for a model_type that is known to be something else than a decoder."""
+    reason = rules.refused.get(model_type)
+    if reason:
+        raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
+
+
+def check_understood(rules: UnknownRules, table: Mapping[str, object], values: Values) -> None:
+    """Raise if *table* has a key that the upper bound does not cover."""
+    spellings = {spelling for names in rules.family.aliases.values() for spelling in names}
+    _refuse_strange(rules, table, values, rules.understood | spellings)
+
+
+def check_used(rules: UnknownRules, table: Mapping[str, object], values: Values) -> None:
+    """Raise if a key that is understood had no part in what was built from *table*."""
+    _refuse_strange(rules, table, values, values.used)
+
+
+def _refuse_strange(rules: UnknownRules, table: Iterable[str], values: Values, accepted: AbstractSet[str]) -> None:
+    strange = [
+        key
+        for key in table
+        if key not in accepted
+        and key not in rules.bounded
+        and not any(fnmatchcase(key, pattern) for pattern in rules.harmless)
+    ]
+    if strange:
+        named = ", ".join(repr(shorten(key)) for key in sorted(strange)[:_SHOWN])
+        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+        raise UnsupportedModel(
+            f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "
+            "only a config of a known model_type, or one without these keys, can be counted."
+        )
+
+
+def assumed_warning(model_type: str) -> str:
+    return (
+        f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in every layer "
+        "and every optional tensor counted."
+    )

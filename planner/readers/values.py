@@ -1,0 +1,154 @@
+"""Strict, typed access to the values of one config: what is read as a dimension is a whole number within sane bounds."""
+
+from collections.abc import Mapping, Sequence
+
+from planner.errors import UnsupportedModel
+from planner.units import format_count, shorten
+
+_MISSING = object()
+
+# No real model comes near these; they keep every product of dimensions small enough to add up quickly.
+_LARGEST = 2**24
+_LARGEST_BY_KEY = {
+    "hidden_size": 2**20,
+    "num_hidden_layers": 4096,
+    "num_nextn_predict_layers": 4096,
+    "num_attention_heads": 2**16,
+    "num_key_value_heads": 2**16,
+    "num_experts": 2**16,
+    "max_position_embeddings": 2**40,
+    "sliding_window": 2**40,
+}
+
+
+class Values:
+    """One config under Hugging Face's usual keys: *aliases* lead to a family's own spellings, *defaults* fill absent keys.
+
+    A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
+    ``used`` collects the spellings that were looked up and found.
+    """
+
+    __slots__ = ("_aliases", "_defaults", "_table", "model_type", "used")
+
+    def __init__(
+        self,
+        table: Mapping[str, object],
+        model_type: str,
+        aliases: Mapping[str, Sequence[str]] | None = None,
+        defaults: Mapping[str, object] | None = None,
+    ) -> None:
+        self.model_type = model_type
+        self.used: set[str] = set()
+        self._table = table
+        self._aliases = aliases or {}
+        self._defaults = defaults or {}
+
+    def written(self, key: str) -> object:
+        """The value in the file itself under *key* or an alias, null where only nulls are, else a marker."""
+        found: object = _MISSING
+        for spelling in (key, *self._aliases.get(key, ())):
+            value = self._at(spelling)
+            if value is not _MISSING:
+                self.used.add(spelling.partition(".")[0])
+                if value is not None:
+                    return value
+                found = None
+        return found
+
+    def has(self, key: str) -> bool:
+        """Whether the file itself gives *key* a value other than null."""
+        return self.written(key) not in (None, _MISSING)
+
+    def get(self, key: str) -> object:
+        """The value of *key*, its default, or None."""
+        value = self.written(key)
+        return self._defaults.get(key) if value is _MISSING else value
+
+    def integer(self, key: str, minimum: int = 1) -> int:
+        """The whole number at *key*; raises UnsupportedModel where it is missing or null."""
+        value = self.optional_integer(key, minimum)
+        if value is None:
+            state = "missing" if self.written(key) is _MISSING else "null"
+            raise UnsupportedModel(f"{self.where}: key {key!r} is {state}; add it to the config.")
+        return value
+
+    def optional_integer(self, key: str, minimum: int = 1) -> int | None:
+        """The whole number at *key*, None where it is null, or absent without a default."""
+        value = self.get(key)
+        return None if value is None else self._whole(key, value, minimum)
+
+    def flag(self, key: str) -> bool:
+        """The boolean at *key*; null and absent without a default are false."""
+        value = self.get(key)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        raise self.wrong(key, value, "true or false")
+
+    def text(self, key: str) -> str:
+        """The string at *key*, empty where it is null or absent without a default."""
+        value = self.get(key)
+        if value is None or isinstance(value, str):
+            return value or ""
+        raise self.wrong(key, value, "a string")
+
+    def strings(self, key: str, length: int) -> list[str]:
+        """A list of one string a layer."""
+        found = self._list(key, length)
+        for value in found:
+            if not isinstance(value, str):
+                raise self.wrong(key, value, "a list of strings")
+        return [str(value) for value in found]
+
+    def integers(self, key: str, length: int | None = None, minimum: int = 0) -> list[int]:
+        """A list of whole numbers, one a layer where *length* says how many layers there are."""
+        return [self._whole(key, value, minimum) for value in self._list(key, length)]
+
+    def is_list(self, key: str) -> bool:
+        return isinstance(self.get(key), list)
+
+    def table(self, key: str) -> Mapping[str, object] | None:
+        """The object at *key*, None where it is null or absent."""
+        value = self.get(key)
+        if value is None or isinstance(value, dict):
+            return value
+        raise self.wrong(key, value, "an object")
+
+    @property
+    def where(self) -> str:
+        return f"model_type {shorten(self.model_type)!r}"
+
+    def wrong(self, key: str, value: object, expected: str) -> UnsupportedModel:
+        return UnsupportedModel(f"{self.where}: key {key!r} is {_show(value)}; it must be {expected}.")
+
+    def _at(self, spelling: str) -> object:
+        table: object = self._table
+        for part in spelling.split("."):
+            if not isinstance(table, Mapping) or part not in table:
+                return _MISSING
+            table = table[part]
+        return table
+
+    def _whole(self, key: str, value: object, minimum: int) -> int:
+        largest = _LARGEST_BY_KEY.get(key, _LARGEST)
+        if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= largest:
+            raise self.wrong(key, value, f"a whole number from {minimum} to {format_count(largest)}")
+        return value
+
+    def _list(self, key: str, length: int | None) -> list[object]:
+        value = self.get(key)
+        if not isinstance(value, list):
+            raise self.wrong(key, value, "a list")
+        if length is not None and len(value) != length:
+            raise UnsupportedModel(
+                f"{self.where}: key {key!r} has {format_count(len(value))} entries for {format_count(length)} layers."
+            )
+        return value
+
+
+def _show(value: object) -> str:
+    """A user's value in a sentence: short, and never slow to print."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    if isinstance(value, (list, dict)):
+        return f"a {'list' if isinstance(value, list) else 'object'} of {len(value)}"
+    return shorten(repr(value)) if not isinstance(value, str) else repr(shorten(value))

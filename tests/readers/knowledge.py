@@ -1,0 +1,37 @@
+"""The families in presets/ with a few formats: what the readers' tests read with."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+
+from planner.formats import NumberFormat
+from planner.readers.families import Family, parse_family
+from planner.readers.knowledge import Knowledge
+from planner.readers.unknown import UnknownRules, parse_unknown_rules
+
+FAMILIES = Path(__file__).parents[2] / "presets" / "class_defaults"
+FORMATS = {
+    f.name: f
+    for f in (
+        NumberFormat(name="fp32", elements=1, bytes=4),
+        NumberFormat(name="bf16", elements=1, bytes=2),
+        NumberFormat(name="fp16", elements=1, bytes=2),
+        NumberFormat(name="mxfp4", elements=32, bytes=17),
+    )
+}
+
+
+@cache
+def find_family(model_type: str) -> Family | None:
+    path = FAMILIES / f"{model_type}.toml"
+    if "/" in model_type or not path.is_file():
+        return None
+    return parse_family(model_type, tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+@cache
+def unknown_rules() -> UnknownRules:
+    return parse_unknown_rules(tomllib.loads((FAMILIES / "_unknown.toml").read_text(encoding="utf-8")))
+
+
+KNOWLEDGE = Knowledge(formats=FORMATS, find_family=find_family, unknown_rules=unknown_rules)
