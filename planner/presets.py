@@ -17,6 +17,7 @@ from planner.formats import NumberFormat, Scale
 from planner.readers.families import Family, parse_family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
+from planner.readers.unknown import UNKNOWN, UnknownRules, parse_unknown_rules
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
@@ -104,15 +105,20 @@ def find_device(name: str) -> Device:
 def family(model_type: str) -> Family | None:
     """What is known about a ``model_type`` beyond its config's own keys, or ``None``."""
     path = PRESETS / "class_defaults" / f"{model_type}.toml"
-    if not model_type.replace("_", "").replace("-", "").isalnum() or not path.is_file():
-        return None
-    return parse_family(model_type, load_toml(path))
+    named = model_type.replace("_", "").replace("-", "").isalnum() and not model_type.startswith("_")
+    return parse_family(model_type, load_toml(path)) if named and path.is_file() else None
+
+
+@cache
+def unknown_rules() -> UnknownRules:
+    """What is done about a ``model_type`` that has no file of its own."""
+    return parse_unknown_rules(load_toml(PRESETS / "class_defaults" / f"{UNKNOWN}.toml"))
 
 
 @cache
 def knowledge() -> Knowledge:
     """What the readers are handed."""
-    return Knowledge(formats=formats(), find_family=family)
+    return Knowledge(formats=formats(), find_family=family, unknown_rules=unknown_rules)
 
 
 @cache
