@@ -4,8 +4,8 @@ Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wron
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,8 @@ T = TypeVar("T")
 class ModelPreset:
     """A model's published figures under Hugging Face's key names, with where they come from.
 
-    *published_parameters* is what the publisher's files hold; *parameters_note* says why the loaded number differs.
+    *published_parameters* is what the publisher's files hold; *also_published* counts what is in them and not loaded to
+    answer, *parameters_note* says why. *null_keys* are those that the published file sets to null, which TOML cannot.
     """
 
     name: str
@@ -38,7 +39,9 @@ class ModelPreset:
     source: str
     retrieved: Any
     published_parameters: int | None = None
+    also_published: Mapping[str, int] = field(default_factory=dict)
     parameters_note: str = ""
+    null_keys: tuple[str, ...] = ()
     licence: str = ""
     release: Any = None
     aliases: tuple[str, ...] = ()
@@ -160,7 +163,17 @@ def load_preset(name: str) -> Architecture:
     """The architecture of a preset, read like a user's own config.json."""
     preset = find_model(name)
     source = f"{preset.source}, {preset.retrieved}"
-    return read_config(preset.config, knowledge(), name=preset.name, title=preset.title, source=source)
+    config = _with_nulls(preset.config, preset.null_keys)
+    return read_config(config, knowledge(), name=preset.name, title=preset.title, source=source)
+
+
+def _with_nulls(config: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    """*config* with each of *keys* set to None; ``text_config.q_lora_rank`` is a key of a nested table."""
+    filled = dict(config)
+    for key in keys:
+        outer, _, inner = key.partition(".")
+        filled[outer] = _with_nulls(filled.get(outer, {}), [inner]) if inner else None
+    return filled
 
 
 def _unknown(what: str, name: str, known: list[str], where: str) -> str:

@@ -1,0 +1,127 @@
+"""Every model preset is read, and its parameters are the published ones or differ by what the preset says."""
+
+import datetime
+from math import ceil
+
+import pytest
+
+from planner import presets
+from planner.architecture import Architecture, distinct_layers
+from planner.errors import UnknownName
+from planner.formats import Role
+from planner.presets import ModelPreset, find_model, load_preset, models
+from planner.weights import parameters, parameters_by_role
+
+MODELS = list(models())
+REAL = [preset for preset in MODELS if preset.family != "nominal"]
+
+
+def by_name(preset: ModelPreset) -> str:
+    return preset.name
+
+
+@pytest.mark.parametrize("preset", REAL, ids=by_name)
+def test_parameters_and_what_is_not_loaded_make_the_published_total(preset: ModelPreset) -> None:
+    architecture = load_preset(preset.name)
+    assert not architecture.assumed
+    assert preset.published_parameters == parameters(architecture) + sum(preset.also_published.values())
+
+
+@pytest.mark.parametrize("preset", REAL, ids=by_name)
+def test_a_difference_is_said_in_words(preset: ModelPreset) -> None:
+    assert bool(preset.also_published) == bool(preset.parameters_note)
+    assert set(preset.also_published) <= EXTRAS.keys() | {"mtp"}
+
+
+@pytest.mark.parametrize("preset", REAL, ids=by_name)
+def test_prediction_layers_in_the_files_are_the_ones_that_are_planned(preset: ModelPreset) -> None:
+    if "mtp" in preset.also_published:
+        assert parameters_by_role(load_preset(preset.name))["mtp"] == preset.also_published["mtp"]
+
+
+def fp8_scales(architecture: Architecture) -> int:
+    """One scale a block of 128 × 128, in every linear layer and expert but the projection into the MTP layer."""
+    return sum(
+        count * tensor.count * ceil(tensor.rows / 128) * ceil(tensor.columns / 128)
+        for layer, count in distinct_layers((*architecture.layers, *architecture.mtp_layers))
+        for tensor in layer.tensors
+        if tensor.role in (Role.LINEAR, Role.EXPERT) and tensor.name != "eh_proj.weight"
+    )
+
+
+def tied_head(architecture: Architecture) -> int:
+    return architecture.vocab_size * architecture.hidden_size
+
+
+def rotary_frequencies(architecture: Architecture) -> int:
+    """Half a head a layer."""
+    return sum(count * layer.mixers[0].head_dim // 2 for layer, count in distinct_layers(architecture.layers))
+
+
+EXTRAS = {"scales": fp8_scales, "tied_head": tied_head, "rotary_frequencies": rotary_frequencies}
+
+
+@pytest.mark.parametrize("preset", [preset for preset in REAL if preset.also_published], ids=by_name)
+def test_what_is_not_loaded_follows_from_the_figures(preset: ModelPreset) -> None:
+    architecture = load_preset(preset.name)
+    for extra, number in preset.also_published.items():
+        if extra in EXTRAS:
+            assert EXTRAS[extra](architecture) == number, extra
+
+
+@pytest.mark.parametrize("preset", MODELS, ids=by_name)
+def test_every_preset_says_where_its_figures_come_from(preset: ModelPreset) -> None:
+    assert preset.source
+    assert isinstance(preset.retrieved, datetime.date)
+    assert preset.family == "nominal" or (preset.licence and isinstance(preset.release, datetime.date))
+
+
+def test_every_name_title_and_alias_leads_to_one_preset() -> None:
+    taken: dict[str, str] = {}
+    for preset in MODELS:
+        assert preset.name == preset.name.lower()
+        for name in {preset.name, preset.title.lower(), *map(str.lower, preset.aliases)}:
+            assert taken.setdefault(name, preset.name) == preset.name
+    assert len({preset.title for preset in MODELS}) == len(MODELS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("llama-3.1-8b", "llama-3.1-8b"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("META-LLAMA/llama-3.1-8b", "llama-3.1-8b"),
+        ("llama3.1:8b", "llama-3.1-8b"),
+        ("Qwen2.5-7B", "qwen2.5-7b"),
+        ("qwen2.5:7b", "qwen2.5-7b-instruct"),
+        (" gpt-oss:20b ", "gpt-oss-20b"),
+    ],
+)
+def test_a_model_is_found_by_name_title_hub_id_and_ollama_tag(asked: str, name: str) -> None:
+    assert find_model(asked).name == name
+
+
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    with pytest.raises(UnknownName, match=r"llama-3\.1-8b"):
+        find_model("llama-3.1-9b")
+
+
+def test_loading_one_preset_parses_only_its_own_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    load_toml = presets.load_toml
+    monkeypatch.setattr(presets, "load_toml", lambda path: parsed.append(path.stem) or load_toml(path))
+    for cached in (presets._model_file, presets.find_model, presets.load_preset):
+        cached.cache_clear()
+    load_preset("mistral-7b-v0.3")
+    assert set(parsed) & {path.stem for path in presets._model_paths()} == {"mistral"}
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("mistral-7b-v0.2", "sliding_window"), ("mistral-7b-v0.3", "sliding_window")],
+)
+def test_a_null_of_the_published_file_undoes_the_class_default(name: str, key: str) -> None:
+    preset = find_model(name)
+    assert key in preset.null_keys
+    assert key not in preset.config
+    assert all(mixer.window_tokens is None for layer in load_preset(name).layers for mixer in layer.mixers)
