@@ -46,13 +46,12 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
     if before.users > 1 and before.max_users:
         users = "1 user" if before.max_users == 1 else f"{before.max_users:,} users"
         yield f"{users} at once instead of {before.users:,}", replace(choices, users=before.max_users)
-    for name in CACHE_STEPS:
-        yield (
-            f"Cache in {presets.formats()[name].title}",
-            replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None),
-        )
+    if before.loads:
+        for name in CACHE_STEPS:
+            smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
+            yield f"Cache in {name}", smaller
     for name in WEIGHT_STEPS:
-        yield f"Weights in {presets.formats()[name].title}", replace(choices, weights=name)
+        yield f"Weights in {name}", replace(choices, weights=name)
     yield from _cards(choices, architecture, before)
     if before.device_count * 2 <= MAX_PARALLEL and choices.pipeline_parallel is None:
         count = before.device_count * 2
@@ -65,8 +64,8 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
         sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
         options = [(f"A {size} GiB card", replace(choices, memory=f"{size}GiB")) for size in sizes]
     else:
-        vendor = presets.find_device(choices.device).vendor
-        options = [(device.title, replace(choices, device=device.name)) for device in _by_size(vendor)]
+        alike = _alike(presets.find_device(choices.device))
+        options = [(device.title, replace(choices, device=device.name)) for device in alike]
     for change, changed in options:
         chosen = choose(changed, architecture)
         if chosen.deployment.device.memory_bytes <= before.memory_bytes:
@@ -76,8 +75,10 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
             return
 
 
-def _by_size(vendor: str) -> list[Device]:
-    return sorted((d for d in presets.devices().values() if d.vendor == vendor), key=lambda d: d.memory_bytes)
+def _alike(device: Device) -> list[Device]:
+    """Devices that could take its place, smallest first: the same make, and a card for a card."""
+    others = (d for d in presets.devices().values() if d.vendor == device.vendor and d.unified == device.unified)
+    return sorted(others, key=lambda other: other.memory_bytes)
 
 
 def _tried(change: str, changed: Choices, architecture: Architecture, before: Answer) -> Fix | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from planner.architecture import Architecture
 from planner.budget import MemoryBudget, State, budget_for, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.deployment import Deployment, Workload
+from planner.deployment import CHECKPOINT, Deployment, Workload
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
 from planner.weights import active_parameters, parameters, parameters_by_role
@@ -22,6 +22,7 @@ class Answer:
     device: str
     device_count: int
     weights: str
+    stored_as: str
     quantize: str
     kv_cache_k: str
     kv_cache_v: str
@@ -59,7 +60,8 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         model=architecture.title,
         device=deployment.device.title,
         device_count=deployment.device_count,
-        weights=deployment.weights.format.name if deployment.weights.format else "checkpoint",
+        weights=deployment.weights.format.name if deployment.weights.format else CHECKPOINT,
+        stored_as=architecture.stored_as,
         quantize=deployment.weights.quantize,
         kv_cache_k=deployment.kv_cache_k.name,
         kv_cache_v=deployment.kv_cache_v.name,

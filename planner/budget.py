@@ -179,7 +179,7 @@ def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment
     )
     towers = tuple(
         LineItem(
-            name=f"{tower.kind} tower",
+            name=tower.kind if tower.kind == "projector" else f"{tower.kind} tower",
             kind=Kind.WEIGHTS,
             bytes=model_bytes((), tower.tensors, scheme, tensor_parallel),
             basis=basis,

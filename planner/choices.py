@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.deployment import Deployment, Device, Workload
+from planner.deployment import CHECKPOINT, Deployment, Device, Workload
 from planner.engines import find_engine
 from planner.errors import BadFile, PlannerError
 from planner.formats import NumberFormat, QuantScheme, find_format
@@ -19,7 +19,6 @@ from planner.readers.json_text import MAX_JSON_BYTES, parse_json
 from planner.units import format_bytes, parse_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8_192
-CHECKPOINT = "checkpoint"
 QUANTIZE = ("linear", "all")
 
 
@@ -97,9 +96,8 @@ def load_model(name: str) -> Architecture:
 
 def read_config_text(text: str | bytes, name: str) -> Architecture:
     """The architecture of a ``config.json`` given as *text*, called *name* in what is shown."""
-    return read_config(
-        parse_json(text, name), presets.knowledge(), name=name, title=name, source=f"{name}: tensor shapes"
-    )
+    config = parse_json(text, name)
+    return read_config(config, presets.knowledge(), name=name, title=name, source="tensor shapes of the given config")
 
 
 def default_context_tokens(architecture: Architecture) -> int:
@@ -171,4 +169,5 @@ def _load_config_file(path: Path) -> Architecture:
             text = stream.read(MAX_JSON_BYTES + 1)
     except OSError as error:
         raise BadFile(f"{file} cannot be read: {error.strerror or error}.") from error
-    return read_config_text(text, str(file))
+    is_config = file.name == "config.json"
+    return read_config_text(text, file.resolve().parent.name if is_config else file.stem)

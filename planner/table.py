@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, prepare, with_memory
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import CHECKPOINT, Choices, Chosen, choose, choose_device, load_model
+from planner.choices import Choices, Chosen, choose, choose_device, load_model
+from planner.deployment import CHECKPOINT
 from planner.export import Row
 from planner.kv_cache import bytes_per_token_at
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from planner.answer import Answer
 from planner.budget import State
+from planner.deployment import CHECKPOINT
 from planner.line_item import Kind
 from planner.units import format_bytes, words_for_tokens
 
@@ -107,7 +108,7 @@ def _too_big(answer: Answer) -> Verdict:
         state=answer.state,
         title=f"No: {whose} {by} too big",
         sentence=(
-            f"{answer.model} weighs **{format_bytes(answer.weights_bytes)}**{_a_device(answer)} in {answer.weights}"
+            f"{answer.model} weighs **{format_bytes(answer.weights_bytes)}**{_a_device(answer)} {_stored(answer)}"
             f"{_plus_runtime(answer)}; {_cards(answer)} offers **{format_bytes(answer.memory_bytes)}**."
         ),
         short=f"**does not fit**, {by} too big",
@@ -137,6 +138,10 @@ def _cards(answer: Answer) -> str:
 
 def _a_device(answer: Answer) -> str:
     return "" if answer.device_count == 1 else " a card"
+
+
+def _stored(answer: Answer) -> str:
+    return f"as published ({answer.stored_as})" if answer.weights == CHECKPOINT else f"in {answer.weights}"
 
 
 def _need(answer: Answer) -> str:

@@ -105,5 +105,7 @@ def test_a_windowed_model_grows_only_in_its_full_layers() -> None:
 
 def test_growth_of_compressed_entries_is_an_average() -> None:
     assert bytes_per_token_at([KVCacheSpec(bytes_per_entry=1024, tokens_per_entry=4)], 100) == 256
-    growth = bytes_per_token_at([KVCacheSpec(bytes_per_entry=10, tokens_per_entry=4), KVCacheSpec(bytes_per_entry=1)], 100)
+    growth = bytes_per_token_at(
+        [KVCacheSpec(bytes_per_entry=10, tokens_per_entry=4), KVCacheSpec(bytes_per_entry=1)], 100
+    )
     assert growth == pytest.approx(3.5)

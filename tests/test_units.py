@@ -23,7 +23,9 @@ def test_sizes_with_binary_and_decimal_units(text: str, size: int) -> None:
     assert parse_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "GiB", "-1GiB", "8 apples", "8G", "1e9", "nan", "inf", "0x10", "8GiB8", "٣GiB", "9" * 50])
+@pytest.mark.parametrize(
+    "text", ["", "GiB", "-1GiB", "8 apples", "8G", "1e9", "nan", "inf", "0x10", "8GiB8", "٣GiB", "9" * 50]
+)
 def test_what_is_no_size_is_refused_with_what_was_written(text: str) -> None:
     with pytest.raises(PlannerError, match="is not a size: write a number and a unit"):
         parse_bytes(text)

@@ -8,6 +8,7 @@ from planner.readers.values import Values
 
 NOMINAL_KEY = "nominal_parameters"
 _LARGEST = 2**50
+_ROW = 12_800
 
 
 def read_nominal(
@@ -35,9 +36,17 @@ def read_nominal(
         vocab_size=0,
         max_position_embeddings=values.optional_integer("max_position_embeddings"),
         layers=(Layer(kind="full_attention", mixers=(attention,), tensors=()),) * values.integer("num_hidden_layers"),
-        tensors=(Tensor(name="parameters", role=Role.LINEAR, columns=parameters, stored=stored),),
+        tensors=(_lump(parameters, stored),),
         cache_format=stored,
         stored_as=stored.name,
         source=source,
         nominal=True,
     )
+
+
+def _lump(parameters: int, stored: NumberFormat) -> Tensor:
+    """All parameters as one matrix, with rows of a usual length where they divide: formats keep scales by row and tile."""
+    rows, rest = divmod(parameters, _ROW)
+    if rest:
+        rows = 1
+    return Tensor(name="parameters", role=Role.LINEAR, rows=rows, columns=parameters // rows, stored=stored)
