@@ -16,7 +16,7 @@ from planner.errors import BadFile, PlannerError
 from planner.formats import NumberFormat, QuantScheme, find_format
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import MAX_JSON_BYTES, parse_json
-from planner.units import format_bytes, parse_bytes
+from planner.units import format_bytes, parse_bytes, shorten
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
@@ -89,15 +89,15 @@ def load_model(name: str) -> Architecture:
     Raises PlannerError for a name that is none of these.
     """
     path = Path(name)
-    if name.lower().endswith(".json") or path.is_dir():
-        return _load_config_file(path)
+    if name.lower().endswith(".json") or _is_folder(name):
+        return _load_config_file(path / "config.json" if path.is_dir() else path)
     return presets.load_preset(name)
 
 
-def read_config_text(text: str | bytes, name: str) -> Architecture:
-    """The architecture of a ``config.json`` given as *text*, called *name* in what is shown."""
-    config = parse_json(text, name)
-    return read_config(config, presets.knowledge(), name=name, title=name, source="tensor shapes of the given config")
+def read_config_text(text: str | bytes, title: str, file: str = "config.json") -> Architecture:
+    """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints."""
+    config = parse_json(text, file)
+    return read_config(config, presets.knowledge(), name=title, title=title, source="tensor shapes of the given config")
 
 
 def default_context_tokens(architecture: Architecture) -> int:
@@ -162,12 +162,20 @@ def _parallel(choices: Choices) -> tuple[int, int]:
     return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
 
 
-def _load_config_file(path: Path) -> Architecture:
-    file = path / "config.json" if path.is_dir() else path
+def _is_folder(name: str) -> bool:
+    """Whether *name* is a folder and can be nothing else: presets have no separators, and no name is empty."""
+    try:
+        return bool(name.strip()) and Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _load_config_file(file: Path) -> Architecture:
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_JSON_BYTES + 1)
-    except OSError as error:
-        raise BadFile(f"{file} cannot be read: {error.strerror or error}.") from error
-    is_config = file.name == "config.json"
-    return read_config_text(text, file.resolve().parent.name if is_config else file.stem)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadFile(f"{shorten(str(file))} cannot be read: {reason}.") from error
+    title = file.resolve().parent.name if file.name == "config.json" else file.stem
+    return read_config_text(text, title, file.name)
