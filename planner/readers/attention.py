@@ -5,20 +5,12 @@ from collections.abc import Iterator
 from planner.architecture import Attention, LatentAttention, Mixer, Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import CHUNKED, LATENT, LayerPlan
+from planner.readers.layout import CHUNKED, LayerPlan
 
 
-def mixer(decoder: Decoder, plan: LayerPlan) -> Mixer:
-    """What the layer of *plan* keeps of each token."""
-    values = decoder.values
-    if plan.kind == LATENT:
-        return LatentAttention(
-            num_attention_heads=plan.num_attention_heads,
-            kv_lora_rank=values.integer("kv_lora_rank"),
-            qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
-            index_head_dim=values.optional_integer("index_head_dim", minimum=0) or 0,
-        )
-    return Attention(
+def attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """Keys and values of every token, or of those in the window."""
+    mixer = Attention(
         num_attention_heads=plan.num_attention_heads,
         num_key_value_heads=plan.num_key_value_heads,
         head_dim=plan.head_dim,
@@ -26,14 +18,23 @@ def mixer(decoder: Decoder, plan: LayerPlan) -> Mixer:
         window_tokens=plan.window_tokens,
         window_kind="chunked" if plan.kind == CHUNKED else "sliding",
     )
+    return (mixer,)
+
+
+def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """One compressed vector and rotary key a token."""
+    values = decoder.values
+    mixer = LatentAttention(
+        num_attention_heads=plan.num_attention_heads,
+        kv_lora_rank=values.integer("kv_lora_rank"),
+        qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
+        index_head_dim=values.optional_integer("index_head_dim", minimum=0) or 0,
+    )
+    return (mixer,)
 
 
 def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
-    """The projections, norms and biases of the layer's attention."""
-    return _latent(decoder, plan.num_attention_heads) if plan.kind == LATENT else _standard(decoder, plan)
-
-
-def _standard(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """The projections, norms and biases of multi-head attention and its kin."""
     structure, hidden = decoder.structure, decoder.hidden_size
     heads, key_value_heads = plan.num_attention_heads, plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
@@ -49,8 +50,9 @@ def _standard(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
         yield decoder.vector("self_attn.sinks", heads, role=Role.BIAS)
 
 
-def _latent(decoder: Decoder, heads: int) -> Iterator[Tensor]:
+def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """Multi-head latent attention: DeepSeek-V2, arXiv:2405.04434, section 2.1."""
+    heads = plan.num_attention_heads
     values, hidden = decoder.values, decoder.hidden_size
     bias = decoder.is_on(decoder.structure.qkv_bias)
     query_rank = values.optional_integer("q_lora_rank")

@@ -1,22 +1,28 @@
 """The text model being read: its values, its family's switches, and makers of its tensors."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from planner.architecture import Tensor
 from planner.formats import NumberFormat, Role
-from planner.readers.structure import Structure, Switch
+from planner.readers.structure import LayerKind, Structure, Switch
 from planner.readers.values import Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoder:
-    """What every part of a text model is built from. *stored* is the format its file keeps unquantised tensors in."""
+    """What every part of a text model is built from.
+
+    *stored* is the format its file keeps unquantised tensors in, *formats* all formats by name, *layer_kinds* the
+    family's words for its kinds of layers.
+    """
 
     values: Values
     structure: Structure
     hidden_size: int
     stored: NumberFormat
+    formats: Mapping[str, NumberFormat] = field(default_factory=dict)
+    layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
 
     def is_on(self, switch: Switch) -> bool:
         return switch if isinstance(switch, bool) else self.values.flag(switch)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from planner.errors import BadPreset
-from planner.readers.structure import CHOICES, Structure
+from planner.readers.structure import CHOICES, LayerKind, Structure
 
 _NO_DEFAULTS: Mapping[str, object] = {}
 
@@ -37,11 +37,12 @@ class Family:
     defaults: Mapping[str, object] = field(default_factory=dict)
     nested_defaults: Mapping[str, object] = field(default_factory=dict)
     structure: Structure = field(default_factory=Structure)
+    layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
     towers: tuple[TowerRule, ...] = ()
 
 
 _TEXTS = ("source", "retrieved", "refused", "nested_model_type")
-_KNOWN = frozenset({*_TEXTS, "defaults", "nested_defaults", "nested", "aliases", "structure", "towers"})
+_KNOWN = frozenset({*_TEXTS, "defaults", "nested_defaults", "nested", "aliases", "structure", "layer_kinds", "towers"})
 
 
 def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
@@ -59,6 +60,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
         aliases=_spellings(_table(table, "aliases", path), path),
         structure=_structure(_table(table, "structure", path), _table(table, "defaults", path), path),
+        layer_kinds=_layer_kinds(_table(table, "layer_kinds", path), path),
         towers=_towers(table.get("towers", []), path),
         defaults=_table(table, "defaults", path),
         nested_defaults=_table(table, "nested_defaults", path),
@@ -119,6 +121,18 @@ def _structure(switches: Mapping[str, object], defaults: Mapping[str, object], p
         elif not isinstance(value, bool):
             raise BadPreset(f"{where} must be true, false or the name of a config key.")
     return Structure(**switches)  # type: ignore[arg-type]
+
+
+def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]:
+    """From ``word = "mixer"``, or ``word = { mixer, feed_forward }``, to what a layer of that name is."""
+    kinds = {}
+    for word, value in words.items():
+        where = f"{path}: layer_kinds.{word}"
+        entry = value if isinstance(value, Mapping) else {"mixer": value}
+        if "mixer" not in entry or not set(entry) <= {"mixer", "feed_forward"}:
+            raise BadPreset(f"{where} must be a mixer, or a table of mixer and feed_forward.")
+        kinds[word] = LayerKind(**{key: _text(part, f"{where}.{key}") for key, part in entry.items()})
+    return kinds
 
 
 def _towers(rules: object, path: str) -> tuple[TowerRule, ...]:

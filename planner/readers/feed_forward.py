@@ -27,11 +27,11 @@ def expert_layers(values: Values, number: int) -> list[bool]:
     ]
 
 
-def feed_forward_tensors(decoder: Decoder, has_experts: bool) -> Iterator[Tensor]:
-    """The tensors of one layer's feed-forward part."""
-    if has_experts:
+def feed_forward_tensors(decoder: Decoder, kind: str) -> Iterator[Tensor]:
+    """The tensors of one layer's feed-forward part: ``dense``, ``experts`` or ``none``."""
+    if kind == "experts":
         yield from _mixture(decoder)
-    else:
+    elif kind == "dense":
         bias = decoder.is_on(decoder.structure.mlp_bias)
         yield from _mlp(decoder, "mlp", decoder.values.integer("intermediate_size"), bias)
 

@@ -52,7 +52,12 @@ def read_config(
         check_understood(rules, text.table, values)
     stored, warnings = stored_format((top, values), knowledge.formats)
     decoder = Decoder(
-        values=values, structure=family.structure, hidden_size=values.integer("hidden_size"), stored=stored
+        values=values,
+        structure=family.structure,
+        hidden_size=values.integer("hidden_size"),
+        stored=stored,
+        formats=knowledge.formats,
+        layer_kinds=family.layer_kinds,
     )
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)

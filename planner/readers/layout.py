@@ -1,60 +1,86 @@
 """Which layer is what: attention kind, window, heads and feed-forward of each layer, from patterns in the file or the class."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.errors import UnsupportedModel
 from planner.readers.decoder import Decoder
 from planner.readers.feed_forward import expert_layers
+from planner.readers.layer_words import FULL, layer_words
+from planner.readers.structure import LayerKind
 from planner.readers.values import Values
 from planner.units import format_count, shorten
 
-FULL = "full_attention"
 SLIDING = "sliding_attention"
 CHUNKED = "chunked_attention"
 LATENT = "latent_attention"
 _ATTENTION_KINDS = frozenset({FULL, SLIDING, CHUNKED})
+WITH_ATTENTION = _ATTENTION_KINDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerPlan:
-    """Everything in which one layer differs from another; equal plans become the same Layer object."""
+    """Everything in which one layer differs from another; equal plans become the same Layer object.
+
+    *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
+    *feed_forward* is ``dense``, ``experts`` or ``none``.
+    """
 
     kind: str
-    window_tokens: int | None
-    num_attention_heads: int
-    num_key_value_heads: int
-    head_dim: int
-    v_head_dim: int
-    has_experts: bool
+    feed_forward: str
+    window_tokens: int | None = None
+    num_attention_heads: int = 0
+    num_key_value_heads: int = 0
+    head_dim: int = 0
+    v_head_dim: int = 0
 
 
 def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     """One plan a layer, in order."""
-    values = decoder.values
-    number = values.integer("num_hidden_layers")
-    experts = expert_layers(values, number)
-    if decoder.structure.attention == "latent":
-        kinds, window = [LATENT] * number, None
-        heads = key_value_heads = values.integer("num_attention_heads")
-        head_dim = v_head_dim = 0
+    if decoder.structure.layers == "attention":
+        number = decoder.values.integer("num_hidden_layers")
+        window = _window(decoder) if decoder.structure.attention == "standard" else None
+        latent = decoder.structure.attention == "latent"
+        kinds = [LayerKind(mixer=kind) for kind in ([LATENT] * number if latent else _kinds(decoder, number, window))]
     else:
-        window = _window(decoder)
-        kinds = _kinds(decoder, number, window)
-        heads, key_value_heads = _heads(values)
-        head_dim = values.optional_integer("head_dim") or _share(decoder, heads)
-        v_head_dim = values.optional_integer("v_head_dim") or head_dim
+        kinds = _named_kinds(decoder)
+        window = _window(decoder) if any(kind.mixer == SLIDING for kind in kinds) else None
+    attention = {kind: _attention(decoder, kind, window) for kind in dict.fromkeys(kind.mixer for kind in kinds)}
+    experts = expert_layers(decoder.values, len(kinds))
     return tuple(
-        LayerPlan(
-            kind=kind,
-            window_tokens=None if kind in (FULL, LATENT) else window,
-            num_attention_heads=heads,
-            num_key_value_heads=key_value_heads,
-            head_dim=head_dim,
-            v_head_dim=v_head_dim,
-            has_experts=has_experts,
-        )
+        replace(attention[kind.mixer], feed_forward=kind.feed_forward or ("experts" if has_experts else "dense"))
         for kind, has_experts in zip(kinds, experts, strict=True)
     )
+
+
+def _attention(decoder: Decoder, kind: str, window: int | None) -> LayerPlan:
+    """A layer of *kind* with the dimensions of its attention, if it has any."""
+    values = decoder.values
+    if kind == LATENT:
+        return LayerPlan(kind=kind, feed_forward="", num_attention_heads=values.integer("num_attention_heads"))
+    if kind not in WITH_ATTENTION:
+        return LayerPlan(kind=kind, feed_forward="")
+    heads, key_value_heads = _heads(values)
+    head_dim = values.optional_integer("head_dim") or _share(decoder, heads)
+    return LayerPlan(
+        kind=kind,
+        feed_forward="",
+        window_tokens=window if kind in (SLIDING, CHUNKED) else None,
+        num_attention_heads=heads,
+        num_key_value_heads=key_value_heads,
+        head_dim=head_dim,
+        v_head_dim=values.optional_integer("v_head_dim") or head_dim,
+    )
+
+
+def _named_kinds(decoder: Decoder) -> list[LayerKind]:
+    """A hybrid's layers: its words for them, as its family understands them."""
+    words = layer_words(decoder.values, decoder.structure.layers)
+    for word in words:
+        if word not in decoder.layer_kinds:
+            raise UnsupportedModel(
+                f"{decoder.values.where}: there is a layer {shorten(word)!r}, a kind that is not understood here."
+            )
+    return [decoder.layer_kinds[word] for word in words]
 
 
 def _heads(values: Values) -> tuple[int, int]:

@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+from planner.readers.layer_words import RULES
+
 Switch = bool | str
 """A literal, or the name of the config key that decides."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
+    "layers": ("attention", *RULES),
     "attention": ("standard", "latent"),
     "qk_norm_width": ("head", "all"),
     "feed_forward": ("gated", "plain"),
@@ -16,14 +19,25 @@ CHOICES: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LayerKind:
+    """What a family's word for a layer means: its *mixer*, and its *feed_forward* where the word decides that too."""
+
+    mixer: str
+    feed_forward: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Structure:
     """Switches of a decoder. A field's default is the plain Llama layer.
+
+    *layers* is the rule that names each layer where the file does not: ``attention`` for attention everywhere, else a hybrid's.
 
     *windows* is the rule where the file has no pattern of its own: ``pattern`` makes every ``sliding_window_pattern``-th layer
     full, ``upper`` windows the layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it.
     *windowed* says whether windows are on at all.
     """
 
+    layers: str = "attention"
     attention: str = "standard"
     qkv_bias: Switch = False
     o_bias: Switch = False

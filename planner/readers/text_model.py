@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from planner.architecture import Layer, Tensor
 from planner.formats import Role
-from planner.readers.attention import attention_tensors, mixer
 from planner.readers.decoder import Decoder
 from planner.readers.feed_forward import feed_forward_tensors
 from planner.readers.layout import LayerPlan, plan_layers
+from planner.readers.mixers import MIXERS
 
 _NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
 
@@ -20,12 +20,13 @@ def build_layers(decoder: Decoder) -> tuple[Layer, ...]:
 
 
 def build_layer(decoder: Decoder, plan: LayerPlan) -> Layer:
+    rule = MIXERS[plan.kind]
     return Layer(
         kind=plan.kind,
-        mixers=(mixer(decoder, plan),),
+        mixers=rule.mixers(decoder, plan),
         tensors=(
-            *attention_tensors(decoder, plan),
-            *feed_forward_tensors(decoder, plan.has_experts),
+            *rule.tensors(decoder, plan),
+            *feed_forward_tensors(decoder, plan.feed_forward),
             *(
                 tensor
                 for name in _NORMS[: decoder.structure.norms_per_layer]

@@ -91,8 +91,8 @@ class Values:
             return value or ""
         raise self.wrong(key, value, "a string")
 
-    def strings(self, key: str, length: int) -> list[str]:
-        """A list of one string a layer."""
+    def strings(self, key: str, length: int | None = None) -> list[str]:
+        """A list of strings, one a layer where *length* says how many layers there are."""
         found = self._list(key, length)
         for value in found:
             if not isinstance(value, str):

@@ -1,0 +1,102 @@
+"""A hybrid's layers by name: one word a layer, from a list in the file or from the family's rule."""
+
+from collections.abc import Callable
+
+from planner.errors import UnsupportedModel
+from planner.readers.values import Values
+from planner.units import format_count
+
+FULL = "full_attention"
+LINEAR = "linear_attention"
+_MOST_LAYERS = 4096
+
+
+def layer_words(values: Values, rule: str) -> list[str]:
+    """What each layer is called, by *rule* where the file has no ``layer_types`` of its own.
+
+    Rules speak of ``full_attention`` and ``linear_attention``; what these are in a family is its ``layer_kinds``.
+    """
+    if values.has("layer_types"):
+        words = values.strings("layer_types", values.optional_integer("num_hidden_layers"))
+    else:
+        words = _RULES[rule](values)
+    if not 1 <= len(words) <= _MOST_LAYERS:
+        raise UnsupportedModel(
+            f"{values.where}: {format_count(len(words))} layers are listed; a model has from 1 to {format_count(_MOST_LAYERS)}."
+        )
+    return words
+
+
+def _every_layer(values: Values) -> list[str]:
+    return [LINEAR] * values.integer("num_hidden_layers")
+
+
+def _interval(values: Values) -> list[str]:
+    """Every n-th layer is full: Qwen3-Next."""
+    every = values.integer("full_attention_interval")
+    return _words(values, lambda index: (index + 1) % every == 0)
+
+
+def _period(values: Values) -> list[str]:
+    """One full layer in every period, at an offset: Jamba."""
+    period, offset = values.integer("attn_layer_period"), values.integer("attn_layer_offset", minimum=0)
+    return _words(values, lambda index: index % period == offset)
+
+
+def _indices(values: Values) -> list[str]:
+    """Full layers by their index from 0; none without the list: Bamba, LFM2."""
+    full = frozenset(values.integers("attn_layer_indices")) if values.has("attn_layer_indices") else frozenset()
+    return _words(values, full.__contains__)
+
+
+def _one_based(values: Values) -> list[str]:
+    """Full layers by their number from 1: Kimi-Linear."""
+    full = frozenset(values.integers("full_attn_layers", minimum=1))
+    return _words(values, lambda index: index + 1 in full)
+
+
+def _switches(values: Values) -> list[str]:
+    """A list of 0 and 1 with 1 for a full layer: MiniMax-Text-01."""
+    switches = values.integers("attn_type_list", values.integer("num_hidden_layers"))
+    return [FULL if switch else LINEAR for switch in switches]
+
+
+def _characters(values: Values) -> list[str]:
+    """A string with one character a layer: Nemotron-H."""
+    words = list(values.text("hybrid_override_pattern"))
+    if not words:
+        raise UnsupportedModel(
+            f"{values.where}: neither layer_types nor hybrid_override_pattern says what the layers are."
+        )
+    number = values.optional_integer("num_hidden_layers")
+    if number is not None and number != len(words):
+        raise UnsupportedModel(
+            f"{values.where}: hybrid_override_pattern has {format_count(len(words))} layers and num_hidden_layers is "
+            f"{format_count(number)}."
+        )
+    return words
+
+
+def _cycle(values: Values) -> list[str]:
+    """A short list that repeats: RecurrentGemma."""
+    number, words = values.integer("num_hidden_layers"), values.strings("block_types")
+    if not words:
+        raise values.wrong("block_types", words, "a list of layer kinds")
+    return [words[index % len(words)] for index in range(number)]
+
+
+def _words(values: Values, is_full: Callable[[int], bool]) -> list[str]:
+    return [FULL if is_full(index) else LINEAR for index in range(values.integer("num_hidden_layers"))]
+
+
+_RULES: dict[str, Callable[[Values], list[str]]] = {
+    "every": _every_layer,
+    "interval": _interval,
+    "period": _period,
+    "indices": _indices,
+    "one_based": _one_based,
+    "switches": _switches,
+    "characters": _characters,
+    "cycle": _cycle,
+}
+RULES = tuple(_RULES)
