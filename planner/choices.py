@@ -71,8 +71,8 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     deployment = Deployment(
         device=choose_device(choices.device, choices.memory),
         weights=choose_weights(choices.weights, choices.quantize, model),
-        kv_cache_k=_cache_format(choices.kv_cache_k or choices.kv_cache, model),
-        kv_cache_v=_cache_format(choices.kv_cache_v or choices.kv_cache, model),
+        kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model),
+        kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model),
         engine=find_engine(choices.engine).name,
         tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel,
@@ -141,7 +141,8 @@ def _sixteen_bit(architecture: Architecture) -> NumberFormat:
     return presets.formats()["fp16" if architecture.stored_as == "fp16" else "bf16"]
 
 
-def _cache_format(name: str | None, architecture: Architecture) -> NumberFormat:
+def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
+    """A cache format by name; the model's own, 16 bit unless its checkpoint says otherwise, when none is given."""
     return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
 
 

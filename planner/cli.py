@@ -71,6 +71,14 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--output", type=Path, help="write to this file instead of stdout")
     table.set_defaults(run=_table)
 
+    inspect = commands.add_parser("inspect", help="a model layer by layer: kinds, growth, parameters by role")
+    inspect.add_argument("model", help="preset name or alias, config.json, or a directory with one")
+    inspect.add_argument(
+        "--kv-cache", help="format of keys and values; default 16-bit unless the checkpoint says otherwise"
+    )
+    inspect.add_argument("--json", action="store_true")
+    inspect.set_defaults(run=_inspect)
+
     for name, text in (
         ("models", "the model presets"),
         ("devices", "the cards with nominal and usable memory"),
@@ -132,6 +140,24 @@ def _plan(arguments: argparse.Namespace) -> int:
 
         print(plan_text(choices, chosen.architecture, result))
     return DONE if result.fits else DOES_NOT_FIT
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from planner.choices import choose_cache, load_model
+    from planner.inspection import inspect_model
+
+    architecture = load_model(arguments.model)
+    cache_format = choose_cache(arguments.kv_cache, architecture)
+    found = inspect_model(architecture, cache_format, cache_format)
+    if arguments.json:
+        from planner.export import to_json
+
+        print(to_json(found))
+    else:
+        from planner.cli_text import inspection_text
+
+        print(inspection_text(found))
+    return DONE
 
 
 def _table(arguments: argparse.Namespace) -> int:
