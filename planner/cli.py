@@ -9,11 +9,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from planner.choices import QUANTIZE, Choices, choose
+from planner.choices import QUANTIZE, Choices, choose, load_model
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+
+if TYPE_CHECKING:
+    from planner.export import Row
 
 DONE, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 TABLE_FORMATS = ("text", "json", "csv", "markdown", "xlsx")
@@ -70,6 +73,16 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("--json", dest="format", action="store_const", const="json")
     table.add_argument("--output", type=Path, help="write to this file instead of stdout")
     table.set_defaults(run=_table)
+
+    which = commands.add_parser("which", help="the devices that serve a model, or the models that a device runs")
+    which.add_argument("--model", help="list the devices that do it, smallest first")
+    which.add_argument("--device", help="list the models and formats that it runs, largest first")
+    which.add_argument("--memory", help="the same for a size instead of a device, such as 8GiB")
+    which.add_argument("--weights", type=_names, help="formats to try; default: as published, int8, int4-g128")
+    _add_storage(which)
+    which.add_argument("--users", type=_whole, default=1, help="requests resident at once; default 1")
+    which.add_argument("--json", action="store_true")
+    which.set_defaults(run=_which)
 
     inspect = commands.add_parser("inspect", help="a model layer by layer: kinds, growth, parameters by role")
     inspect.add_argument("model", help="preset name or alias, config.json, or a directory with one")
@@ -142,8 +155,35 @@ def _plan(arguments: argparse.Namespace) -> int:
     return DONE if result.fits else DOES_NOT_FIT
 
 
+def _which(arguments: argparse.Namespace) -> int:
+    from planner import which
+
+    asked = arguments.model, arguments.device or arguments.memory
+    if (asked[0] is None) == (asked[1] is None):
+        raise PlannerError("Give --model to list devices, or --device or --memory to list models; one of the two.")
+    weights = arguments.weights or which.WEIGHTS
+    if arguments.model is not None:
+        architecture = load_model(arguments.model)
+        rows = [which.device_row(match) for match in which.devices_for(_choices(arguments), architecture, weights)]
+    else:
+        rows = [which.model_row(match) for match in which.models_for(_choices(arguments, model=""), weights)]
+    _print_rows(rows, arguments.json, "Nothing in the presets does this; ask for less context or fewer users.")
+    return DONE if rows else DOES_NOT_FIT
+
+
+def _print_rows(rows: "Sequence[Row]", as_json: bool, nothing: str) -> None:
+    if as_json:
+        from planner.export import to_json
+
+        print(to_json(rows))
+    else:
+        from planner.cli_text import listing_text
+
+        print(listing_text(rows) if rows else nothing)
+
+
 def _inspect(arguments: argparse.Namespace) -> int:
-    from planner.choices import choose_cache, load_model
+    from planner.choices import choose_cache
     from planner.inspection import inspect_model
 
     architecture = load_model(arguments.model)
@@ -196,17 +236,9 @@ def _write(content: str | bytes, output: Path | None) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from planner import listings
+    from planner.listings import LISTINGS
 
-    rows = listings.LISTINGS[arguments.command]()
-    if arguments.json:
-        from planner.export import to_json
-
-        print(to_json(rows))
-    else:
-        from planner.cli_text import listing_text
-
-        print(listing_text(rows))
+    _print_rows(LISTINGS[arguments.command](), arguments.json, "There are none.")
     return DONE
 
 

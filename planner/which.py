@@ -1,0 +1,111 @@
+"""The two inverse questions: which devices serve this model, and which models does this device run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from planner import presets
+from planner.architecture import Architecture
+from planner.budget import RankBudget, State, budget_for, prepare, with_memory
+from planner.capacity import max_context_tokens, max_users
+from planner.choices import Choices, Chosen, choose, load_model
+from planner.deployment import CHECKPOINT, Device
+from planner.errors import PlannerError
+from planner.export import Row
+
+WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
+"""What a device is tried with when no format is named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One model in one format on one device. *max_context_tokens* is for the users asked, *max_users* at the context asked."""
+
+    model: str
+    weights: str
+    device: str
+    device_name: str
+    memory_bytes: int
+    weights_bytes: int
+    free_bytes: int
+    state: State
+    max_context_tokens: int | None
+    max_users: int | None
+
+
+def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
+    """Every device that does what *choices* ask of *architecture*, smallest first, each in the first format that fits."""
+    prepared = [_prepared(replace(choices, memory="1GiB", weights=name), architecture) for name in weights]
+    matches = []
+    for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
+        for chosen, ranks in prepared:
+            match = _match(chosen, with_memory(ranks, device.memory_bytes), device)
+            if match.state is State.FITS:
+                matches.append(match)
+                break
+    return matches
+
+
+def models_for(choices: Choices, weights: Sequence[str]) -> list[Match]:
+    """Every preset model and format that the device of *choices* serves as asked, the largest weights first."""
+    matches = [match for match in _tries(choices, weights) if match.state is State.FITS]
+    return sorted(matches, key=lambda match: -match.weights_bytes)
+
+
+def _tries(choices: Choices, weights: Sequence[str]) -> Iterator[Match]:
+    for preset in presets.models():
+        if preset.config.get("nominal_parameters"):
+            continue
+        architecture = load_model(preset.name)
+        for name in weights:
+            try:
+                chosen, ranks = _prepared(replace(choices, model=preset.name, weights=name), architecture)
+            except PlannerError:
+                continue  # a split that this model does not have
+            yield _match(chosen, ranks, chosen.deployment.device)
+
+
+def _prepared(choices: Choices, architecture: Architecture) -> tuple[Chosen, tuple[RankBudget, ...]]:
+    chosen = choose(choices, architecture)
+    return chosen, prepare(architecture, chosen.deployment)
+
+
+def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Match:
+    budget = budget_for(ranks, chosen.workload)
+    workload, scheme = chosen.workload, chosen.deployment.weights
+    return Match(
+        model=chosen.architecture.title,
+        weights=scheme.format.name if scheme.format else CHECKPOINT,
+        device=device.title,
+        device_name=device.name,
+        memory_bytes=budget.rank.memory_bytes,
+        weights_bytes=budget.weights_bytes,
+        free_bytes=budget.free_bytes,
+        state=budget.state,
+        max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
+        max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
+    )
+
+
+def device_row(match: Match) -> Row:
+    """A device that serves the model; the model is the same in every row."""
+    return {
+        "device": match.device_name,
+        "title": match.device,
+        "memory_bytes": match.memory_bytes,
+        "weights": match.weights,
+        **_capacity(match),
+    }
+
+
+def model_row(match: Match) -> Row:
+    """A model and format that the device serves; the device is the same in every row."""
+    return {"model": match.model, "weights": match.weights, **_capacity(match)}
+
+
+def _capacity(match: Match) -> Row:
+    return {
+        "weights_bytes": match.weights_bytes,
+        "free_bytes": match.free_bytes,
+        "max_context_tokens": match.max_context_tokens,
+        "max_users": match.max_users,
+    }

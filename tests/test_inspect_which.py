@@ -1,0 +1,79 @@
+"""Layer by layer, and the two inverse questions."""
+
+import json
+
+import pytest
+
+from planner.answer import answer
+from planner.choices import Choices, choose
+from planner.cli import main
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, object]]]:
+    code = main([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_layers_say_how_they_grow(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["inspect", "gemma-3-27b", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    layers = found["layers"]
+    assert len(layers) == 62
+    full = [layer["index"] for layer in layers if layer["kind"] == "full_attention"]
+    assert full == [5, 11, 17, 23, 29, 35, 41, 47, 53, 59]
+    assert {layer["max_tokens"] for layer in layers} == {None, 1024}
+    assert {layer["kv_bytes_per_token"] for layer in layers} == {2 * 16 * 128 * 2}
+    text_roles = {"embedding", "head", "norm", "linear"}
+    outside = sum(found["parameters_by_role"].get(role, 0) for role in text_roles)
+    in_layers = sum(layer["parameters"] for layer in layers)
+    # What is not in a layer: the embedding (262,208 × 5,376) and the final norm.
+    assert outside - in_layers == 262_208 * 5_376 + 5_376
+
+
+def test_roles_add_up_to_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["inspect", "deepseek-v3", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    loaded = {role: count for role, count in found["parameters_by_role"].items() if role != "mtp"}
+    assert sum(loaded.values()) == found["parameters"] == 671_026_419_200
+
+
+def test_text_names_runs_of_equal_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "llama-3.1-8b"]) == 0
+    out = capsys.readouterr().out
+    assert "0 – 31       full_attention                4,096 B" in out
+
+
+def test_devices_for_a_model_fit_and_come_smallest_first(capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows = printed(capsys, "which", "--model", "llama-3.1-8b", "--weights", "bf16", "--overhead", "1.5GiB")
+    sizes = [int(row["memory_bytes"]) for row in rows]  # type: ignore[call-overload]
+    assert code == 0
+    assert sizes == sorted(sizes)
+    # 14.96 GiB of weights, 1.5 of overhead and 1 of cache: no 16 GB card, every 24 GB card.
+    assert min(sizes) > 16_060_522_496 + 1_610_612_736 + 1_073_741_824
+    assert {"rtx-4090", "rtx-3090"} <= {row["device"] for row in rows}
+    for row in rows[:3]:
+        chosen = choose(Choices(model="llama-3.1-8b", device=str(row["device"]), weights="bf16", overhead="1.5GiB"))
+        same = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        assert (same.fits, same.free_bytes, same.max_users) == (True, row["free_bytes"], row["max_users"])
+
+
+def test_models_for_a_device_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows = printed(capsys, "which", "--memory", "8GiB", "--overhead", "1.5GiB", "--context", "4096")
+    models = {(row["model"], row["weights"]) for row in rows}
+    assert code == 0
+    assert ("Llama-2-13B", "int4-g128") not in models
+    assert ("Llama-3.1-8B", "int4-g128") in models
+    weights = [int(row["weights_bytes"]) for row in rows]  # type: ignore[call-overload]
+    assert weights == sorted(weights, reverse=True)
+    assert all(int(row["max_context_tokens"]) >= 4096 for row in rows if row["max_context_tokens"] is not None)  # type: ignore[call-overload]
+
+
+def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["which", "--memory", "1MiB"]) == 1
+    assert capsys.readouterr().out.startswith("Nothing in the presets does this")
+
+
+@pytest.mark.parametrize("words", [(), ("--model", "7b", "--device", "l4")])
+def test_one_side_must_be_given(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["which", *words]) == 2
+    assert "one of the two" in capsys.readouterr().err
