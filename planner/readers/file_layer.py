@@ -1,0 +1,122 @@
+"""One layer's stored weights as its tensors: shapes from the headers, or from the config where packing hides them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from typing import NamedTuple
+
+from planner.architecture import Tensor
+from planner.formats import Role
+from planner.readers.safetensors_header import DTYPE_BITS
+from planner.readers.stored_formats import dtype_format, exact_format
+
+_BLOCK = 64
+"""Columns given to packed weights whose shape nobody tells, so that they still split over devices."""
+
+
+class StoredKind(NamedTuple):
+    """Everything in which one stored weight of a layer differs from another; experts of one kind count together."""
+
+    name: str
+    role: Role
+    dtype: str
+    shape: tuple[int, ...] | None
+    bytes: int
+    packed_bytes: int
+    is_packed: bool
+
+
+class Reference:
+    """What a config's reader knows of the same layer: shapes, experts a token uses, what is replicated."""
+
+    __slots__ = ("_by_name", "active", "bits", "replicated_roles")
+
+    def __init__(self, tensors: Iterable[Tensor]) -> None:
+        tensors = tuple(tensors)
+        self._by_name = {tensor.name: tensor for tensor in tensors}
+        self.active = max((t.active for t in tensors if t.role is Role.EXPERT), default=-1)
+        self.bits: Mapping[Role, int] = {
+            t.role: 8 * t.stored.bytes // t.stored.elements for t in tensors if not t.stored.is_unquantized
+        }
+        self.replicated_roles = frozenset({Role.NORM, Role.ROUTER})
+
+    def shape(self, name: str) -> tuple[int, int] | None:
+        tensor = self._by_name.get(name)
+        return (tensor.rows, tensor.columns) if tensor else None
+
+    def is_replicated(self, name: str, role: Role) -> bool:
+        tensor = self._by_name.get(name)
+        return tensor.replicated if tensor else role in self.replicated_roles
+
+
+def layer_tensors(kinds: Counter[StoredKind], reference: Reference, unknown: set[str]) -> tuple[Tensor, ...]:
+    """The tensors that *kinds* make up; names of weights whose parameters nobody tells are added to *unknown*."""
+    used = _active(kinds, reference.active)
+    return tuple(
+        tensor
+        for kind, count in kinds.items()
+        for tensor in _tensors(kind, count, used.get(kind, -1), reference, unknown)
+    )
+
+
+def _active(kinds: Counter[StoredKind], active: int) -> dict[StoredKind, int]:
+    """Experts of each kind that a token uses; of a projection that is stored in two ways, the larger share's."""
+    if active < 0:
+        return {}
+    used: dict[str, int] = {}
+    result = {}
+    for kind, count in kinds.most_common():
+        if kind.role is Role.EXPERT:
+            stacked = kind.shape[0] if _is_stacked(kind) and kind.shape else 1
+            result[kind] = min(active - used.get(kind.name, 0), count * stacked)
+            used[kind.name] = used.get(kind.name, 0) + result[kind]
+    return result
+
+
+def _is_stacked(kind: StoredKind) -> bool:
+    """Whether all experts are one tensor, the first dimension counting them."""
+    return kind.role is Role.EXPERT and kind.shape is not None and len(kind.shape) >= 3
+
+
+def _tensors(kind: StoredKind, count: int, active: int, reference: Reference, unknown: set[str]) -> Iterator[Tensor]:
+    shape = kind.shape if kind.shape is not None else _hidden_shape(kind, reference, unknown)
+    size = kind.bytes
+    if _is_stacked(kind) and shape[0]:
+        size, rest = divmod(size, shape[0])
+        if rest:
+            # One scale for all experts: bytes without parameters of their own.
+            yield _tensor(kind, (0,), rest, count, active=-1, replicated=False)
+        count, shape = count * shape[0], shape[1:]
+    yield _tensor(kind, shape, size, count, active, reference.is_replicated(kind.name, kind.role))
+
+
+def _tensor(kind: StoredKind, shape: tuple[int, ...], size: int, count: int, active: int, replicated: bool) -> Tensor:
+    rows, columns = prod(shape[:-1]), shape[-1] if shape else 1
+    stored = dtype_format(kind.dtype)
+    if kind.is_packed or stored.bytes_for(columns, rows) != size:
+        elements = rows * columns
+        bits = 8 * kind.packed_bytes // elements if elements else 0
+        stored = exact_format(f"{bits}-bit {stored.name}" if bits else stored.name, rows, columns, size)
+    return Tensor(
+        name=kind.name,
+        role=kind.role,
+        rows=rows,
+        columns=columns,
+        count=count,
+        active=active,
+        stored=stored,
+        replicated=replicated,
+    )
+
+
+def _hidden_shape(kind: StoredKind, reference: Reference, unknown: set[str]) -> tuple[int, ...]:
+    """A packed weight's shape where its companions do not tell it: the config's, or its elements in rows of a block."""
+    known = reference.shape(kind.name)
+    if known:
+        return known
+    bits = reference.bits.get(kind.role)
+    if not bits:
+        unknown.add(kind.name)
+        bits = DTYPE_BITS[kind.dtype]
+    elements = 8 * kind.packed_bytes // bits
+    return (elements // _BLOCK, _BLOCK) if elements % _BLOCK == 0 else (elements,)

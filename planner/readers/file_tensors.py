@@ -1,0 +1,148 @@
+"""A config's architecture with the tensors that its checkpoint stores: weights then equal the files to the byte."""
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+
+from planner.architecture import Architecture, Layer, Tower
+from planner.errors import BadFile
+from planner.formats import Role
+from planner.readers.file_layer import Reference, StoredKind, layer_tensors
+from planner.readers.packed_tensors import Weight, weights
+from planner.readers.safetensors import missing_sentence
+from planner.readers.stored_tensors import StoredTensors
+from planner.readers.tensor_roles import Part, Place, place_of, role_of
+from planner.units import format_bytes, format_count
+
+_MTP = "multi_token_prediction"
+_MOOT = re.compile(r"part is not counted: its size|weights are counted unquantised")
+"""What the config's reader says of weights that only the files tell."""
+
+_Kinds = Counter[StoredKind]
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """The checkpoint's weights by where they belong; bytes that nobody loads beside them."""
+
+    outer: _Kinds = field(default_factory=Counter)
+    layers: defaultdict[int, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
+    mtp: defaultdict[int, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
+    towers: defaultdict[str, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
+    buffer_bytes: int = 0
+    tied_head_bytes: int = 0
+
+
+def with_file_tensors(architecture: Architecture, stored: StoredTensors) -> Architecture:
+    """*architecture* with its tensors replaced by those of its own checkpoint.
+
+    Layers keep their mixers; layers beyond the model's own are its MTP layers. Left out are buffers and a stored copy
+    of a tied head, which are not loaded: a warning says how many bytes these are. Raises BadFile for a checkpoint that
+    is incomplete or has not this model's layers.
+    """
+    if stored.missing_files:
+        raise BadFile(missing_sentence(stored.source, stored.missing_files))
+    found = _sort(architecture, stored)
+    _check_layers(architecture, found, stored.source)
+    unknown: set[str] = set()
+    layers = _layers(architecture.layers, found.layers, unknown)
+    mtp = tuple(
+        _layer(_mtp_layer(architecture, index), kinds, unknown)
+        for index, (_, kinds) in enumerate(sorted(found.mtp.items()))
+    )
+    warnings = [sentence for sentence in architecture.warnings if not _MOOT.search(sentence)]
+    result = replace(
+        architecture,
+        layers=layers,
+        mtp_layers=mtp,
+        tensors=layer_tensors(found.outer, Reference(architecture.tensors), unknown),
+        towers=tuple(
+            Tower(kind=kind, tensors=layer_tensors(kinds, Reference(()), unknown))
+            for kind, kinds in sorted(found.towers.items())
+        ),
+    )
+    return replace(result, warnings=(*warnings, *_warnings(found, unknown, stored.source)))
+
+
+def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
+    found = _Sorted()
+    number = len(architecture.layers)
+    is_tied = not any(tensor.role is Role.HEAD for tensor in architecture.tensors)
+    for weight in weights(stored):
+        place = place_of(weight.name)
+        kind = _kind(weight, place)
+        if place.part is Part.BUFFER:
+            found.buffer_bytes += weight.bytes
+        elif place.part is Part.TOWER:
+            found.towers[place.kind][kind] += 1
+        elif place.part is Part.MTP:
+            found.mtp[place.index][kind] += 1
+        elif place.part is Part.LAYER:
+            if place.index < number:
+                found.layers[place.index][kind] += 1
+            else:
+                found.mtp[place.index - number][kind] += 1
+        elif is_tied and kind.role is Role.HEAD:
+            found.tied_head_bytes += weight.bytes
+        else:
+            found.outer[kind] += 1
+    return found
+
+
+def _kind(weight: Weight, place: Place) -> StoredKind:
+    dimensions = 2 if weight.shape is None else len(weight.shape)
+    return StoredKind(
+        name=place.name,
+        role=role_of(place.part, place.name, dimensions),
+        dtype=weight.dtype,
+        shape=weight.shape,
+        bytes=weight.bytes,
+        packed_bytes=weight.packed_bytes,
+        is_packed=weight.is_packed,
+    )
+
+
+def _check_layers(architecture: Architecture, found: _Sorted, source: str) -> None:
+    for index, layer in enumerate(architecture.layers):
+        if layer.tensors and index not in found.layers:
+            raise BadFile(
+                f"{source} has no tensors of layer {index}, and {architecture.name or 'the config'} has "
+                f"{format_count(len(architecture.layers))} layers: config and weights are not of one model."
+            )
+
+
+def _layers(layers: tuple[Layer, ...], found: dict[int, _Kinds], unknown: set[str]) -> tuple[Layer, ...]:
+    """One layer each, equal ones as one object."""
+    built: dict[tuple[int, frozenset[tuple[StoredKind, int]]], Layer] = {}
+    result = []
+    for index, layer in enumerate(layers):
+        kinds = found.get(index, Counter())
+        key = (id(layer), frozenset(kinds.items()))
+        if key not in built:
+            built[key] = _layer(layer, kinds, unknown)
+        result.append(built[key])
+    return tuple(result)
+
+
+def _layer(layer: Layer, kinds: _Kinds, unknown: set[str]) -> Layer:
+    return replace(layer, tensors=layer_tensors(kinds, Reference(layer.tensors), unknown))
+
+
+def _mtp_layer(architecture: Architecture, index: int) -> Layer:
+    """What the config knows of an MTP layer: its mixers, or nothing."""
+    known = architecture.mtp_layers
+    return known[min(index, len(known) - 1)] if known else Layer(kind=_MTP, mixers=(), tensors=())
+
+
+def _warnings(found: _Sorted, unknown: set[str], source: str) -> list[str]:
+    warnings = []
+    for size, what in ((found.buffer_bytes, "buffers"), (found.tied_head_bytes, "a copy of the tied head")):
+        if size:
+            warnings.append(f"{source} stores {what} ({format_bytes(size)}) that the model does not load: not counted.")
+    if unknown:
+        some = ", ".join(sorted(unknown)[:3])
+        warnings.append(
+            f"{source}: how many parameters {some} pack does not follow from its headers or config; "
+            "bytes are exact, the parameter count is too low."
+        )
+    return warnings

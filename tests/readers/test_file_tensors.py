@@ -1,0 +1,408 @@
+"""Checkpoints' own tensors in a config's architecture: bytes equal the files, parameters stay the model's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from planner.architecture import Architecture, distinct_layers
+from planner.errors import BadFile
+from planner.formats import QuantScheme
+from planner.readers.file_tensors import with_file_tensors
+from planner.readers.hf_config import read_config
+from planner.readers.safetensors import read_safetensors
+from planner.weights import active_parameters, bytes_by_role, model_bytes, parameters, parameters_by_role
+from tests.readers.knowledge import FORMATS, KNOWLEDGE
+from tests.readers.safetensors_files import Shapes, write, write_index
+
+AS_STORED = QuantScheme(format=None, rest=FORMATS["bf16"])
+HIDDEN, WIDTH, VOCAB, LAYERS = 128, 256, 512, 3
+LLAMA: dict[str, object] = {
+    "model_type": "llama",
+    "torch_dtype": "bfloat16",
+    "hidden_size": HIDDEN,
+    "intermediate_size": WIDTH,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": VOCAB,
+    "tie_word_embeddings": False,
+}
+PROJECTIONS = {
+    "self_attn.q_proj": (128, HIDDEN),
+    "self_attn.k_proj": (64, HIDDEN),
+    "self_attn.v_proj": (64, HIDDEN),
+    "self_attn.o_proj": (HIDDEN, 128),
+    "mlp.gate_proj": (WIDTH, HIDDEN),
+    "mlp.up_proj": (WIDTH, HIDDEN),
+    "mlp.down_proj": (HIDDEN, WIDTH),
+}
+Packing = Callable[[str, int, int], Shapes]
+
+
+def plain(name: str, rows: int, columns: int) -> Shapes:
+    return {f"{name}.weight": ("BF16", (rows, columns))}
+
+
+def checkpoint(pack: Packing = plain) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """A small Llama's tensors, its projections stored as *pack* says."""
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = {
+        "model.embed_tokens.weight": ("BF16", (VOCAB, HIDDEN)),
+        "model.norm.weight": ("BF16", (HIDDEN,)),
+        "lm_head.weight": ("BF16", (VOCAB, HIDDEN)),
+    }
+    for index in range(LAYERS):
+        for norm in ("input_layernorm", "post_attention_layernorm"):
+            tensors[f"model.layers.{index}.{norm}.weight"] = ("BF16", (HIDDEN,))
+        for name, (rows, columns) in PROJECTIONS.items():
+            tensors |= pack(f"model.layers.{index}.{name}", rows, columns)
+    return tensors
+
+
+def read(folder: Path, tensors: Shapes, **changes: object) -> tuple[Architecture, Architecture, int]:
+    """The config's architecture, the same with the tensors of a file that stores *tensors*, and the file's bytes."""
+    size = write(folder / "model.safetensors", tensors)
+    config = read_config(LLAMA | changes, KNOWLEDGE, name="small")
+    return config, with_file_tensors(config, read_safetensors(folder)), size
+
+
+def stored_bytes(architecture: Architecture) -> int:
+    """Bytes of everything in *architecture*: layers, what is around them, towers, MTP layers."""
+    around = (*architecture.tensors, *(tensor for tower in architecture.towers for tensor in tower.tensors))
+    return model_bytes(architecture.layers, around, AS_STORED) + model_bytes(architecture.mtp_layers, (), AS_STORED)
+
+
+def test_an_unquantised_checkpoint_is_its_config(tmp_path: Path) -> None:
+    config, found, size = read(tmp_path, checkpoint())
+    assert stored_bytes(found) == size
+    assert parameters_by_role(found) == parameters_by_role(config)
+    assert [layer.mixers for layer in found.layers] == [layer.mixers for layer in config.layers]
+    assert [count for _, count in distinct_layers(found.layers)] == [LAYERS]
+    assert found.warnings == ()
+
+
+def gptq(name: str, rows: int, columns: int) -> Shapes:
+    groups = columns // 32
+    return {
+        f"{name}.qweight": ("I32", (columns // 8, rows)),
+        f"{name}.qzeros": ("I32", (groups, rows // 8)),
+        f"{name}.scales": ("F16", (groups, rows)),
+        f"{name}.g_idx": ("I32", (columns,)),
+    }
+
+
+def gptq_without_order(name: str, rows: int, columns: int) -> Shapes:
+    return {key: value for key, value in gptq(name, rows, columns).items() if not key.endswith("g_idx")}
+
+
+def gptq_three_bits(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.qweight": ("I32", (columns * 3 // 32, rows)),
+        f"{name}.qzeros": ("I32", (1, rows * 3 // 32)),
+        f"{name}.scales": ("F16", (1, rows)),
+    }
+
+
+def awq(name: str, rows: int, columns: int) -> Shapes:
+    groups = columns // 32
+    return {
+        f"{name}.qweight": ("I32", (columns, rows // 8)),
+        f"{name}.qzeros": ("I32", (groups, rows // 8)),
+        f"{name}.scales": ("F16", (groups, rows)),
+    }
+
+
+def fp8_block(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale_inv": ("F32", (-(-rows // 128), -(-columns // 128))),
+    }
+
+
+def fp8_tensor(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight": ("F8_E4M3", (rows, columns)),
+        f"{name}.weight_scale": ("F32", ()),
+        f"{name}.input_scale": ("F32", (1,)),
+    }
+
+
+def int8_row(name: str, rows: int, columns: int) -> Shapes:
+    return {f"{name}.weight": ("I8", (rows, columns)), f"{name}.weight_scale": ("BF16", (rows, 1))}
+
+
+def llm_int8(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight": ("I8", (rows, columns)),
+        f"{name}.SCB": ("F32", (rows,)),
+        f"{name}.weight_format": ("U8", ()),
+    }
+
+
+def compressed_asymmetric(name: str, rows: int, columns: int) -> Shapes:
+    groups = columns // 32
+    return {
+        f"{name}.weight_packed": ("I32", (rows, columns // 8)),
+        f"{name}.weight_scale": ("BF16", (rows, groups)),
+        f"{name}.weight_zero_point": ("I32", (rows // 8, groups)),
+        f"{name}.weight_shape": ("I64", (2,)),
+    }
+
+
+def compressed_symmetric(name: str, rows: int, columns: int) -> Shapes:
+    full = compressed_asymmetric(name, rows, columns)
+    return {key: value for key, value in full.items() if not key.endswith("zero_point")}
+
+
+def compressed_nvfp4(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight_packed": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("F8_E4M3", (rows, columns // 16)),
+        f"{name}.weight_global_scale": ("F32", (1,)),
+        f"{name}.input_global_scale": ("F32", (1,)),
+    }
+
+
+def modelopt_nvfp4(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight": ("U8", (rows, columns // 2)),
+        f"{name}.weight_scale": ("F8_E4M3", (rows, columns // 16)),
+        f"{name}.weight_scale_2": ("F32", ()),
+        f"{name}.input_scale": ("F32", ()),
+    }
+
+
+def fp4_in_int8(name: str, rows: int, columns: int) -> Shapes:
+    return {f"{name}.weight": ("I8", (rows, columns // 2)), f"{name}.scale": ("F8_E8M0", (rows, columns // 32))}
+
+
+def nf4(name: str, rows: int, columns: int) -> Shapes:
+    elements = rows * columns
+    return {
+        f"{name}.weight": ("U8", (elements // 2, 1)),
+        f"{name}.weight.absmax": ("U8", (elements // 64,)),
+        f"{name}.weight.nested_absmax": ("F32", (-(-elements // 64 // 256),)),
+        f"{name}.weight.nested_quant_map": ("F32", (256,)),
+        f"{name}.weight.quant_map": ("F32", (16,)),
+        f"{name}.weight.quant_state.bitsandbytes__nf4": ("U8", (83,)),
+    }
+
+
+def hqq(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.W_q": ("U8", (rows * columns // 128, 64)),
+        f"{name}.scale": ("BF16", (rows * columns // 64, 1)),
+        f"{name}.zero": ("BF16", (rows * columns // 64, 1)),
+    }
+
+
+def mlx(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.weight": ("U32", (rows, columns // 8)),
+        f"{name}.scales": ("BF16", (rows, columns // 64)),
+        f"{name}.biases": ("BF16", (rows, columns // 64)),
+    }
+
+
+def exl3(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.trellis": ("I16", (columns // 16, rows // 16, 48)),
+        f"{name}.suh": ("F16", (columns,)),
+        f"{name}.svh": ("F16", (rows,)),
+    }
+
+
+def exl2(name: str, rows: int, columns: int) -> Shapes:
+    return {
+        f"{name}.q_weight": ("I32", (columns // 8 + 8, rows)),
+        f"{name}.q_scale": ("I32", (4, rows // 8)),
+        f"{name}.q_scale_max": ("F16", (4,)),
+        f"{name}.q_groups": ("I16", (8,)),
+        f"{name}.q_invperm": ("I32", (columns,)),
+    }
+
+
+PACKINGS: list[Packing] = [
+    gptq, gptq_without_order, gptq_three_bits, awq, fp8_block, fp8_tensor, int8_row, llm_int8, compressed_asymmetric,
+    compressed_symmetric, compressed_nvfp4, modelopt_nvfp4, fp4_in_int8, nf4, hqq, mlx, exl3, exl2,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pack", PACKINGS, ids=lambda pack: pack.__name__)
+def test_a_packed_checkpoint_keeps_its_bytes_and_its_models_parameters(tmp_path: Path, pack: Packing) -> None:
+    config, found, size = read(tmp_path, checkpoint(pack))
+    assert stored_bytes(found) == size
+    assert parameters_by_role(found) == parameters_by_role(config)
+    by_role = bytes_by_role(found.layers, found.tensors, AS_STORED)
+    assert by_role["embedding"] == by_role["head"] == 2 * VOCAB * HIDDEN
+    assert by_role["linear"] == size - 4 * VOCAB * HIDDEN - 2 * HIDDEN * (2 * LAYERS + 1)
+    assert found.warnings == ()
+
+
+def test_a_packed_weight_splits_over_ranks(tmp_path: Path) -> None:
+    """Four-bit weights with a scale a group of 32 split evenly: two ranks hold half the bytes each."""
+    _, found, _ = read(tmp_path, checkpoint(awq))
+    whole = bytes_by_role(found.layers, (), AS_STORED)["linear"]
+    assert bytes_by_role(found.layers, (), AS_STORED, tensor_parallel=2)["linear"] == whole // 2
+
+
+def test_cache_scales_are_bytes_without_parameters(tmp_path: Path) -> None:
+    tensors = checkpoint() | {f"model.layers.{i}.self_attn.k_scale": ("F32", (1,)) for i in range(LAYERS)}
+    config, found, size = read(tmp_path, tensors)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+
+
+def test_packing_that_nobody_explains_is_said(tmp_path: Path) -> None:
+    tensors = checkpoint() | {"model.layers.0.mystery.W_q": ("I32", (7, 9))}
+    config, found, size = read(tmp_path, tensors)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config) + 63
+    assert found.warnings == (
+        "model.safetensors: how many parameters mystery.weight pack does not follow from its headers or config; "
+        "bytes are exact, the parameter count is too low.",
+    )
+
+
+def test_a_stored_copy_of_a_tied_head_and_buffers_are_not_loaded(tmp_path: Path) -> None:
+    tensors = checkpoint() | {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": ("F32", (16,)) for i in range(LAYERS)}
+    config, found, size = read(tmp_path, tensors, tie_word_embeddings=True)
+    head, buffers = 2 * VOCAB * HIDDEN, LAYERS * 64
+    assert stored_bytes(found) == size - head - buffers
+    assert parameters(found) == parameters(config)
+    assert found.warnings == (
+        "model.safetensors stores buffers (192 B) that the model does not load: not counted.",
+        "model.safetensors stores a copy of the tied head (0.12 MiB) that the model does not load: not counted.",
+    )
+
+
+def test_layers_beyond_the_models_are_for_prediction(tmp_path: Path) -> None:
+    extra = {
+        "enorm.weight": (HIDDEN,),
+        "eh_proj.weight": (HIDDEN, 2 * HIDDEN),
+        "self_attn.q_proj.weight": (128, HIDDEN),
+    }
+    tensors = checkpoint() | {f"model.layers.{LAYERS}.{name}": ("BF16", shape) for name, shape in extra.items()}
+    config, found, size = read(tmp_path, tensors)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+    assert parameters_by_role(found)["mtp"] == HIDDEN + 2 * HIDDEN * HIDDEN + 128 * HIDDEN
+    assert len(found.mtp_layers) == 1
+
+
+def test_named_prediction_layers_and_what_is_around_them(tmp_path: Path) -> None:
+    extra = {
+        "mtp.fc.weight": (HIDDEN, 2 * HIDDEN),
+        "mtp.norm.weight": (HIDDEN,),
+        "mtp.layers.0.mlp.up_proj.weight": (8, HIDDEN),
+    }
+    _, found, size = read(tmp_path, checkpoint() | {name: ("BF16", shape) for name, shape in extra.items()})
+    assert stored_bytes(found) == size
+    assert parameters_by_role(found)["mtp"] == 2 * HIDDEN * HIDDEN + HIDDEN + 8 * HIDDEN
+
+
+def test_towers_are_their_own_whatever_they_name_their_layers(tmp_path: Path) -> None:
+    tensors = {name.replace("model.", "model.language_model.", 1): value for name, value in checkpoint().items()}
+    tensors |= {f"model.visual.blocks.{i}.attn.qkv.weight": ("BF16", (96, 32)) for i in range(5)}
+    tensors |= {
+        "model.visual.merger.mlp.0.weight": ("BF16", (32, 32)),
+        "audio_tower.conv1.weight": ("BF16", (8, 80, 3)),
+    }
+    config, found, size = read(tmp_path, tensors)
+    assert stored_bytes(found) == size
+    assert {tower.kind: sum(t.elements for t in tower.tensors) for tower in found.towers} == {
+        "vision": 5 * 96 * 32 + 32 * 32,
+        "audio": 8 * 80 * 3,
+    }
+    assert parameters_by_role(found)["linear"] == parameters_by_role(config)["linear"]
+
+
+def test_layers_stored_differently_are_different_layers(tmp_path: Path) -> None:
+    tensors = checkpoint()
+    for name in PROJECTIONS:
+        del tensors[f"model.layers.1.{name}.weight"]
+        tensors |= awq(f"model.layers.1.{name}", *PROJECTIONS[name])
+    config, found, size = read(tmp_path, tensors)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+    assert [count for _, count in distinct_layers(found.layers)] == [2, 1]
+
+
+QWEN3_MOE = LLAMA | {
+    "model_type": "qwen3_moe", "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64, "head_dim": 32,
+}  # fmt: skip
+
+
+def mixture(pack: Packing) -> Shapes:
+    tensors = {name: value for name, value in checkpoint().items() if ".mlp." not in name}
+    for index in range(LAYERS):
+        layer = f"model.layers.{index}"
+        tensors[f"{layer}.mlp.gate.weight"] = ("BF16", (8, HIDDEN))
+        tensors |= {f"{layer}.self_attn.{norm}.weight": ("BF16", (32,)) for norm in ("q_norm", "k_norm")}
+        for expert in range(8):
+            for name, (rows, columns) in {"gate": (64, HIDDEN), "up": (64, HIDDEN), "down": (HIDDEN, 64)}.items():
+                tensors |= pack(f"{layer}.mlp.experts.{expert}.{name}_proj", rows, columns)
+    return tensors
+
+
+@pytest.mark.parametrize("pack", [plain, gptq, modelopt_nvfp4], ids=lambda pack: pack.__name__)
+def test_experts_are_counted_and_a_token_uses_two(tmp_path: Path, pack: Packing) -> None:
+    config, found, size = read(tmp_path, mixture(pack), **QWEN3_MOE)
+    assert stored_bytes(found) == size
+    assert parameters_by_role(found) == parameters_by_role(config)
+    assert active_parameters(found) == active_parameters(config)
+    experts = [tensor for tensor in found.layers[0].tensors if tensor.role == "expert"]
+    assert [(tensor.count, tensor.active) for tensor in experts] == [(8, 2)] * 3
+
+
+def test_one_expert_stored_differently_changes_bytes_only(tmp_path: Path) -> None:
+    tensors = dict(mixture(gptq))
+    for part in ("qweight", "qzeros", "scales", "g_idx"):
+        del tensors[f"model.layers.0.mlp.experts.3.up_proj.{part}"]
+    config, found, size = read(
+        tmp_path, tensors | plain("model.layers.0.mlp.experts.3.up_proj", 64, HIDDEN), **QWEN3_MOE
+    )
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+    assert active_parameters(found) == active_parameters(config)
+
+
+def test_stacked_experts_in_microscaling_blocks(tmp_path: Path) -> None:
+    """gpt-oss: two 4-bit elements a byte in blocks of 32, one scale byte a block, all experts in one tensor."""
+    tensors = {name: value for name, value in mixture(plain).items() if ".experts." not in name}
+    for index in range(LAYERS):
+        experts = f"model.layers.{index}.mlp.experts"
+        for name, (rows, columns) in {"gate_up_proj": (128, HIDDEN), "down_proj": (HIDDEN, 64)}.items():
+            tensors[f"{experts}.{name}_blocks"] = ("U8", (8, rows, columns // 32, 16))
+            tensors[f"{experts}.{name}_scales"] = ("U8", (8, rows, columns // 32))
+    config, found, size = read(tmp_path, tensors, **QWEN3_MOE)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+    assert active_parameters(found) == active_parameters(config)
+    expert_bytes = bytes_by_role(found.layers, (), AS_STORED)["expert"]
+    assert expert_bytes == parameters_by_role(config)["expert"] * 17 // 32
+
+
+def test_a_scale_for_all_stacked_experts_is_bytes_without_parameters(tmp_path: Path) -> None:
+    tensors = {name: value for name, value in mixture(plain).items() if ".experts." not in name}
+    for index in range(LAYERS):
+        experts = f"model.layers.{index}.mlp.experts"
+        for name, (rows, columns) in {"gate_up_proj": (128, HIDDEN), "down_proj": (HIDDEN, 64)}.items():
+            tensors[f"{experts}.{name}"] = ("F8_E4M3", (8, rows, columns))
+            tensors[f"{experts}.{name}_scale"] = ("BF16", (1,))
+    config, found, size = read(tmp_path, tensors, **QWEN3_MOE)
+    assert stored_bytes(found) == size
+    assert parameters(found) == parameters(config)
+    assert active_parameters(found) == active_parameters(config)
+
+
+def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"has no tensors of layer 3, and small has 4 layers"):
+        read(tmp_path, checkpoint(), num_hidden_layers=4)
+
+
+def test_an_incomplete_checkpoint_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "x.safetensors", checkpoint())
+    write_index(tmp_path / "model.safetensors.index.json", {"model.norm.weight": "x.safetensors", "b": "y.safetensors"})
+    with pytest.raises(BadFile, match=r"is incomplete: y\.safetensors not found"):
+        with_file_tensors(read_config(LLAMA, KNOWLEDGE), read_safetensors(tmp_path))
