@@ -14,7 +14,8 @@ from planner.architecture import Architecture
 from planner.deployment import Device
 from planner.errors import BadPreset, UnknownName
 from planner.formats import NumberFormat, Scale
-from planner.readers.families import Family, parse_family
+from planner.readers.families import parse_family
+from planner.readers.family import Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UNKNOWN, UnknownRules, parse_unknown_rules

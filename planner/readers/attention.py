@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 
-from planner.architecture import Attention, LatentAttention, Mixer, Tensor
+from planner.architecture import Attention, LatentAttention, Mixer, SharedCache, Tensor
 from planner.formats import Role
+from planner.readers.attention_kinds import CHUNKED
 from planner.readers.decoder import Decoder
-from planner.readers.layout import CHUNKED, LayerPlan
+from planner.readers.layer_words import FULL
+from planner.readers.layout import LayerPlan
 
 
 def attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
-    """Keys and values of every token, or of those in the window."""
+    """Keys and values of every token, or of those in the window; nothing where another layer's are read."""
+    if plan.shares_cache:
+        return (SharedCache(),)
     mixer = Attention(
         num_attention_heads=plan.num_attention_heads,
         num_key_value_heads=plan.num_key_value_heads,
@@ -28,26 +32,29 @@ def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
         num_attention_heads=plan.num_attention_heads,
         kv_lora_rank=values.integer("kv_lora_rank"),
         qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
-        index_head_dim=values.optional_integer("index_head_dim", minimum=0) or 0,
+        index_head_dim=values.integer("index_head_dim") if plan.has_indexer else 0,
     )
     return (mixer,)
 
 
 def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """The projections, norms and biases of multi-head attention and its kin."""
-    structure, hidden = decoder.structure, decoder.hidden_size
-    heads, key_value_heads = plan.num_attention_heads, plan.num_key_value_heads
+    structure, hidden, heads = decoder.structure, decoder.hidden_size, plan.num_attention_heads
+    key_value_heads = 0 if plan.shares_cache else plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
     yield from decoder.linear("self_attn.q_proj", heads * plan.head_dim, hidden, bias)
-    yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
-    yield from decoder.linear("self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias)
+    if key_value_heads:
+        yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
+        if plan.kind != FULL or not decoder.is_on(structure.keys_as_values):
+            yield from decoder.linear("self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias)
     yield from decoder.linear("self_attn.o_proj", hidden, heads * plan.v_head_dim, decoder.is_on(structure.o_bias))
     if decoder.is_on(structure.qk_norm):
         wide = structure.qk_norm_width == "all"
-        yield from decoder.norm("self_attn.q_norm", plan.head_dim * (heads if wide else 1))
-        yield from decoder.norm("self_attn.k_norm", plan.head_dim * (key_value_heads if wide else 1))
-    if decoder.is_on(structure.sinks):
-        yield decoder.vector("self_attn.sinks", heads, role=Role.BIAS)
+        yield from decoder.norm("self_attn.q_norm", plan.head_dim * (heads if wide else 1), structure.qk_norm_bias)
+        if key_value_heads:
+            size = plan.head_dim * (key_value_heads if wide else 1)
+            yield from decoder.norm("self_attn.k_norm", size, structure.qk_norm_bias)
+    yield from _sinks(decoder, plan)
 
 
 def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
@@ -68,3 +75,25 @@ def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield from decoder.norm("self_attn.kv_a_layernorm", rank)
     yield decoder.matrix("self_attn.kv_b_proj", heads * (nope + v_head_dim), rank)
     yield from decoder.linear("self_attn.o_proj", hidden, heads * v_head_dim, decoder.is_on(decoder.structure.o_bias))
+    if plan.has_indexer:
+        yield from _indexer(decoder)
+    yield from _sinks(decoder, plan)
+
+
+def _sinks(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    if decoder.is_on(decoder.structure.sinks):
+        yield decoder.vector("self_attn.sinks", plan.num_attention_heads, role=Role.BIAS)
+
+
+def _indexer(decoder: Decoder) -> Iterator[Tensor]:
+    """The sparse-attention indexer of DeepSeek-V3.2: many query heads, one key head."""
+    values, hidden = decoder.values, decoder.hidden_size
+    heads, head_dim, rank = (
+        values.integer("index_n_heads"),
+        values.integer("index_head_dim"),
+        values.integer("q_lora_rank"),
+    )
+    yield decoder.matrix("self_attn.indexer.wq_b", heads * head_dim, rank, replicated=True)
+    yield decoder.matrix("self_attn.indexer.wk", head_dim, hidden, replicated=True)
+    yield from decoder.norm("self_attn.indexer.k_norm", head_dim, True)
+    yield decoder.matrix("self_attn.indexer.weights_proj", heads, hidden, replicated=True)

@@ -1,11 +1,12 @@
-"""The text model being read: its values, its family's switches, and makers of its tensors."""
+"""The text model being read: its values, its family's rules, and makers of its tensors."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from planner.architecture import Tensor
 from planner.formats import NumberFormat, Role
-from planner.readers.structure import LayerKind, Structure, Switch
+from planner.readers.family import Family
+from planner.readers.structure import Structure, Switch
 from planner.readers.values import Values
 
 
@@ -13,16 +14,18 @@ from planner.readers.values import Values
 class Decoder:
     """What every part of a text model is built from.
 
-    *stored* is the format its file keeps unquantised tensors in, *formats* all formats by name, *layer_kinds* the
-    family's words for its kinds of layers.
+    *stored* is the format its file keeps unquantised tensors in, *formats* all formats by name.
     """
 
     values: Values
-    structure: Structure
+    family: Family
     hidden_size: int
     stored: NumberFormat
-    formats: Mapping[str, NumberFormat] = field(default_factory=dict)
-    layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
+    formats: Mapping[str, NumberFormat]
+
+    @property
+    def structure(self) -> Structure:
+        return self.family.structure
 
     def is_on(self, switch: Switch) -> bool:
         return switch if isinstance(switch, bool) else self.values.flag(switch)
@@ -53,8 +56,8 @@ class Decoder:
     def vector(self, name: str, size: int, *, role: Role, replicated: bool = True) -> Tensor:
         return Tensor(name=name, role=role, columns=size, stored=self.stored, replicated=replicated)
 
-    def norm(self, name: str, size: int) -> Iterator[Tensor]:
-        """A normalisation's weight and, for LayerNorm with one, its bias."""
+    def norm(self, name: str, size: int, switch: Switch | None = None) -> Iterator[Tensor]:
+        """A normalisation's weight and, for LayerNorm with one, its bias: *switch* decides, else the family's rule."""
         yield self.vector(f"{name}.weight", size, role=Role.NORM)
-        if self.is_on(self.structure.norm_bias):
+        if self.is_on(self.structure.norm_bias if switch is None else switch):
             yield self.vector(f"{name}.bias", size, role=Role.NORM)

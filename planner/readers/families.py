@@ -1,90 +1,76 @@
-"""Knowledge by model_type: aliases, class defaults and structure, parsed from one small table a family."""
+"""A family's table, as presets/class_defaults/<model_type>.toml holds it, to a Family; errors are reported by path."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 
 from planner.errors import BadPreset
+from planner.formats import Role
+from planner.readers.family import Condition, ExtraTensor, Family, Size, TowerRule
 from planner.readers.structure import CHOICES, LayerKind, Structure
 
-_NO_DEFAULTS: Mapping[str, object] = {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TowerRule:
-    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config."""
-
-    kind: str
-    layout: str
-    config: str
-    defaults: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """What a model_type's class does beyond its config.
-
-    *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file leaves it out.
-    *nested_defaults* are the wrapper's own text dimensions, used with a warning. *refused* says why it cannot be read.
-    """
-
-    model_type: str
-    source: str
-    retrieved: str
-    refused: str = ""
-    nested: tuple[str, ...] = ()
-    nested_model_type: str = ""
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    defaults: Mapping[str, object] = field(default_factory=dict)
-    nested_defaults: Mapping[str, object] = field(default_factory=dict)
-    structure: Structure = field(default_factory=Structure)
-    layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
-    towers: tuple[TowerRule, ...] = ()
-
-
 _TEXTS = ("source", "retrieved", "refused", "nested_model_type")
-_KNOWN = frozenset({*_TEXTS, "defaults", "nested_defaults", "nested", "aliases", "structure", "layer_kinds", "towers"})
+_TABLES = ("aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
+_LISTS = ("conditions", "extra", "towers")
+_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
+_PLACES = ("layer", "dense", "experts", "outer")
 
 
 def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
-    """The family in *table*, as presets/class_defaults/<model_type>.toml holds it; raises BadPreset by path."""
+    """The family in *table*; raises BadPreset by path."""
     path = f"class_defaults/{model_type}.toml"
-    for key in table:
-        if key not in _KNOWN:
-            raise BadPreset(f"{path}: {key} is not a known key.")
-    for key in ("source", "retrieved"):
-        if not table.get(key):
-            raise BadPreset(f"{path}: {key} is missing.")
+    _check_keys(table, _KNOWN, ("source", "retrieved"), path)
     texts = {key: _text(table.get(key, ""), f"{path}: {key}") for key in _TEXTS}
+    tables = {key: _table(table.get(key, {}), f"{path}: {key}") for key in _TABLES}
+    defaults = tables["defaults"]
     family = Family(
         model_type=model_type,
-        nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
-        aliases=_spellings(_table(table, "aliases", path), path),
-        structure=_structure(_table(table, "structure", path), _table(table, "defaults", path), path),
-        layer_kinds=_layer_kinds(_table(table, "layer_kinds", path), path),
-        towers=_towers(table.get("towers", []), path),
-        defaults=_table(table, "defaults", path),
-        nested_defaults=_table(table, "nested_defaults", path),
         source=texts["source"],
         retrieved=texts["retrieved"],
         refused=texts["refused"],
+        nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
         nested_model_type=texts["nested_model_type"],
+        aliases=_spellings(tables["aliases"], f"{path}: aliases"),
+        defaults=defaults,
+        nested_defaults=tables["nested_defaults"],
+        structure=Structure(**_switches(tables["structure"], defaults, path, "structure")),  # type: ignore[arg-type]
+        layer_kinds=_layer_kinds(tables["layer_kinds"], path),
+        instead={kind: _names(keys, f"{path}: instead.{kind}") for kind, keys in tables["instead"].items()},
+        conditions=tuple(
+            _condition(entry, defaults, path, where) for where, entry in _entries(table, "conditions", path)
+        ),
+        extra=tuple(_extra(entry, f"{path}: {where}") for where, entry in _entries(table, "extra", path)),
+        towers=tuple(_tower(entry, f"{path}: {where}") for where, entry in _entries(table, "towers", path)),
     )
-    if not family.refused and not family.nested and "tie_word_embeddings" not in family.defaults:
+    if not family.refused and not family.nested and "tie_word_embeddings" not in defaults:
         raise BadPreset(f"{path}: defaults.tie_word_embeddings is missing.")
     return family
 
 
-def _table(table: Mapping[str, object], key: str, path: str) -> Mapping[str, object]:
-    value = table.get(key, _NO_DEFAULTS)
+def _check_keys(table: Mapping[str, object], known: frozenset[str], needed: tuple[str, ...], path: str) -> None:
+    for key in table:
+        if key not in known:
+            raise BadPreset(f"{path}: {key} is not a known key.")
+    for key in needed:
+        if not table.get(key):
+            raise BadPreset(f"{path}: {key} is missing.")
+
+
+def _table(value: object, path: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise BadPreset(f"{path}: {key} must be a table.")
+        raise BadPreset(f"{path} must be a table.")
     return value
 
 
+def _entries(table: Mapping[str, object], key: str, path: str) -> list[tuple[str, Mapping[str, object]]]:
+    entries = table.get(key, [])
+    if not isinstance(entries, list):
+        raise BadPreset(f"{path}: {key} must be a list of tables.")
+    return [(f"{key}[{i}]", _table(entry, f"{path}: {key}[{i}]")) for i, entry in enumerate(entries)]
+
+
 def _text(value: object, path: str) -> str:
-    # TOML reads an unquoted date as one.
-    if isinstance(value, str) or (path.endswith("retrieved") and hasattr(value, "isoformat")):
-        return str(value)
+    if isinstance(value, str):
+        return value
     raise BadPreset(f"{path} must be a string.")
 
 
@@ -94,33 +80,39 @@ def _texts(value: object, path: str) -> list[str]:
     return [_text(entry, path) for entry in value]
 
 
+def _names(value: object, path: str) -> Mapping[str, str]:
+    return {key: _text(name, f"{path}.{key}") for key, name in _table(value, path).items()}
+
+
 def _spellings(aliases: Mapping[str, object], path: str) -> dict[str, tuple[str, ...]]:
     """From ``spelling = "usual key"`` to each usual key's spellings, in the file's order."""
     spellings: dict[str, tuple[str, ...]] = {}
-    for spelling, key in aliases.items():
-        usual = _text(key, f"{path}: aliases.{spelling}")
+    for spelling, usual in _names(aliases, path).items():
         spellings[usual] = (*spellings.get(usual, ()), spelling)
     return spellings
 
 
-def _structure(switches: Mapping[str, object], defaults: Mapping[str, object], path: str) -> Structure:
+def _switches(
+    switches: Mapping[str, object], defaults: Mapping[str, object], path: str, name: str
+) -> Mapping[str, object]:
+    """*switches* if each is a known one with an allowed value."""
     known = {entry.name: entry for entry in fields(Structure)}
-    for name, value in switches.items():
-        where = f"{path}: structure.{name}"
-        if name not in known:
+    for key, value in switches.items():
+        where = f"{path}: {name}.{key}"
+        if key not in known:
             raise BadPreset(f"{where} is not a known switch.")
-        if name in CHOICES:
-            if value not in CHOICES[name]:
-                raise BadPreset(f"{where} must be one of: {', '.join(CHOICES[name])}.")
-        elif known[name].type is int:
+        if key in CHOICES:
+            if value not in CHOICES[key]:
+                raise BadPreset(f"{where} must be one of: {', '.join(CHOICES[key])}.")
+        elif known[key].type is int:
             if isinstance(value, bool) or not isinstance(value, int):
                 raise BadPreset(f"{where} must be a whole number.")
         elif isinstance(value, str):
             if value not in defaults:
-                raise BadPreset(f"{path}: defaults.{value} is missing, and structure.{name} asks for it.")
+                raise BadPreset(f"{path}: defaults.{value} is missing, and {name}.{key} asks for it.")
         elif not isinstance(value, bool):
             raise BadPreset(f"{where} must be true, false or the name of a config key.")
-    return Structure(**switches)  # type: ignore[arg-type]
+    return switches
 
 
 def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]:
@@ -135,17 +127,51 @@ def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]
     return kinds
 
 
-def _towers(rules: object, path: str) -> tuple[TowerRule, ...]:
-    if not isinstance(rules, list):
-        raise BadPreset(f"{path}: towers must be a list of tables.")
-    towers = []
-    for index, rule in enumerate(rules):
-        where = f"{path}: towers[{index}]"
-        if not isinstance(rule, Mapping) or not {"kind", "layout", "config"} <= set(rule) <= {*_TOWER_KEYS}:
-            raise BadPreset(f"{where} must have kind, layout and config, and may have defaults.")
-        texts = {key: _text(rule[key], f"{where}.{key}") for key in ("kind", "layout", "config")}
-        towers.append(TowerRule(**texts, defaults=_table(rule, "defaults", where)))
-    return tuple(towers)
+def _condition(entry: Mapping[str, object], defaults: Mapping[str, object], path: str, name: str) -> Condition:
+    _check_keys(entry, frozenset({"if", "structure", "values"}), ("if",), f"{path}: {name}")
+    structure = _table(entry.get("structure", {}), f"{path}: {name}.structure")
+    values = _table(entry.get("values", {}), f"{path}: {name}.values")
+    return Condition(
+        keys=_table(entry["if"], f"{path}: {name}.if"),
+        structure=_switches(structure, defaults, path, f"{name}.structure"),
+        values={key: _size(value, f"{path}: {name}.values.{key}") for key, value in values.items()},
+    )
 
 
-_TOWER_KEYS = ("kind", "layout", "config", "defaults")
+def _extra(entry: Mapping[str, object], path: str) -> ExtraTensor:
+    known = frozenset(field.name for field in fields(ExtraTensor))
+    _check_keys(entry, known, ("name", "columns"), path)
+    role, place = entry.get("role", "linear"), entry.get("place", "layer")
+    if role not in list(Role) or place not in _PLACES:
+        raise BadPreset(f"{path}: role must be one of {', '.join(Role)}, and place one of {', '.join(_PLACES)}.")
+    return ExtraTensor(
+        name=_text(entry["name"], f"{path}.name"),
+        rows=_sizes(entry.get("rows", [1]), f"{path}.rows"),
+        columns=_sizes(entry["columns"], f"{path}.columns"),
+        role=Role(str(role)),
+        place=str(place),
+        only_if=_text(entry.get("only_if", ""), f"{path}.only_if"),
+        replicated=entry.get("replicated") is True,
+    )
+
+
+def _sizes(value: object, path: str) -> tuple[Size, ...]:
+    if not isinstance(value, list) or not value:
+        raise BadPreset(f"{path} must be a list of sizes.")
+    return tuple(_size(entry, path) for entry in value)
+
+
+def _size(value: object, path: str) -> Size:
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise BadPreset(f"{path} must be a whole number or the name of a key.")
+
+
+def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
+    _check_keys(entry, frozenset(f.name for f in fields(TowerRule)), ("kind", "layout", "config"), path)
+    return TowerRule(
+        kind=_text(entry["kind"], f"{path}.kind"),
+        layout=_text(entry["layout"], f"{path}.layout"),
+        config=_text(entry["config"], f"{path}.config"),
+        defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
+    )

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from planner.architecture import Architecture
 from planner.errors import UnsupportedModel
+from planner.readers.conditions import settle
 from planner.readers.decoder import Decoder
-from planner.readers.families import Family
+from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization import apply_quantization
@@ -47,17 +48,16 @@ def read_config(
     rules = None if text.family else knowledge.unknown_rules()
     family = text.family or rules.family  # type: ignore[union-attr]
     top = Values(config, model_type)
-    values = Values(text.table, text.model_type, family.aliases, {**text.fallback, **family.defaults})
+    family, values = settle(family, text.table, text.model_type, text.fallback)
     if rules is not None:
         check_understood(rules, text.table, values)
     stored, warnings = stored_format((top, values), knowledge.formats)
     decoder = Decoder(
         values=values,
-        structure=family.structure,
+        family=family,
         hidden_size=values.integer("hidden_size"),
         stored=stored,
         formats=knowledge.formats,
-        layer_kinds=family.layer_kinds,
     )
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from planner.formats import NumberFormat
-from planner.readers.families import Family
+from planner.readers.family import Family
 from planner.readers.unknown import UnknownRules
 
 

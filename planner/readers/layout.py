@@ -1,20 +1,17 @@
-"""Which layer is what: attention kind, window, heads and feed-forward of each layer, from patterns in the file or the class."""
+"""Everything in which the layers of one text model differ, as one small plan a layer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.errors import UnsupportedModel
+from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING, attention_kinds, window_tokens
 from planner.readers.decoder import Decoder
-from planner.readers.feed_forward import expert_layers
+from planner.readers.expert_layers import expert_layers
 from planner.readers.layer_words import FULL, layer_words
 from planner.readers.structure import LayerKind
-from planner.readers.values import Values
 from planner.units import format_count, shorten
 
-SLIDING = "sliding_attention"
-CHUNKED = "chunked_attention"
-LATENT = "latent_attention"
-_ATTENTION_KINDS = frozenset({FULL, SLIDING, CHUNKED})
-WITH_ATTENTION = _ATTENTION_KINDS
+WITH_ATTENTION = frozenset({FULL, SLIDING, CHUNKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,81 +19,127 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts`` or ``none``.
+    *feed_forward* is ``dense``, ``experts`` or ``none``; *intermediate_size* the dense width, 0 where the file has none.
     """
 
     kind: str
-    feed_forward: str
+    feed_forward: str = ""
+    intermediate_size: int = 0
     window_tokens: int | None = None
     num_attention_heads: int = 0
     num_key_value_heads: int = 0
     head_dim: int = 0
     v_head_dim: int = 0
+    shares_cache: bool = False
+    has_indexer: bool = False
 
 
 def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     """One plan a layer, in order."""
-    if decoder.structure.layers == "attention":
-        number = decoder.values.integer("num_hidden_layers")
-        window = _window(decoder) if decoder.structure.attention == "standard" else None
-        latent = decoder.structure.attention == "latent"
-        kinds = [LayerKind(mixer=kind) for kind in ([LATENT] * number if latent else _kinds(decoder, number, window))]
-    else:
-        kinds = _named_kinds(decoder)
-        window = _window(decoder) if any(kind.mixer == SLIDING for kind in kinds) else None
-    attention = {kind: _attention(decoder, kind, window) for kind in dict.fromkeys(kind.mixer for kind in kinds)}
+    named = _named_kinds(decoder)
+    kinds = [kind.mixer for kind in named]
+    shared = _shared(decoder, len(kinds))
+    attention = _attention_plans(decoder, kinds, shared)
+    widths = _feed_forward_widths(decoder, kinds, shared)
     experts = expert_layers(decoder.values, len(kinds))
     return tuple(
-        replace(attention[kind.mixer], feed_forward=kind.feed_forward or ("experts" if has_experts else "dense"))
-        for kind, has_experts in zip(kinds, experts, strict=True)
-    )
-
-
-def _attention(decoder: Decoder, kind: str, window: int | None) -> LayerPlan:
-    """A layer of *kind* with the dimensions of its attention, if it has any."""
-    values = decoder.values
-    if kind == LATENT:
-        return LayerPlan(kind=kind, feed_forward="", num_attention_heads=values.integer("num_attention_heads"))
-    if kind not in WITH_ATTENTION:
-        return LayerPlan(kind=kind, feed_forward="")
-    heads, key_value_heads = _heads(values)
-    head_dim = values.optional_integer("head_dim") or _share(decoder, heads)
-    return LayerPlan(
-        kind=kind,
-        feed_forward="",
-        window_tokens=window if kind in (SLIDING, CHUNKED) else None,
-        num_attention_heads=heads,
-        num_key_value_heads=key_value_heads,
-        head_dim=head_dim,
-        v_head_dim=values.optional_integer("v_head_dim") or head_dim,
+        replace(
+            plan,
+            feed_forward=kind.feed_forward or ("experts" if has_experts else "dense"),
+            intermediate_size=width,
+        )
+        for plan, kind, has_experts, width in zip(attention, named, experts, widths, strict=True)
     )
 
 
 def _named_kinds(decoder: Decoder) -> list[LayerKind]:
-    """A hybrid's layers: its words for them, as its family understands them."""
-    words = layer_words(decoder.values, decoder.structure.layers)
+    """What each layer is: kinds of attention, or a hybrid's words as its family understands them."""
+    if decoder.structure.layers == "attention":
+        number = decoder.values.integer("num_hidden_layers")
+        return [LayerKind(mixer=kind) for kind in attention_kinds(decoder, number)]
+    words, known = layer_words(decoder.values, decoder.structure.layers), decoder.family.layer_kinds
     for word in words:
-        if word not in decoder.layer_kinds:
+        if word not in known:
             raise UnsupportedModel(
                 f"{decoder.values.where}: there is a layer {shorten(word)!r}, a kind that is not understood here."
             )
-    return [decoder.layer_kinds[word] for word in words]
+    return [known[word] for word in words]
 
 
-def _heads(values: Values) -> tuple[int, int]:
-    heads = values.integer("num_attention_heads")
-    key_value_heads = values.optional_integer("num_key_value_heads") or heads
+def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bool]) -> list[LayerPlan]:
+    """Each layer's kind with the dimensions of its attention, if it has any."""
+    if not any(kind == LATENT or kind in WITH_ATTENTION for kind in kinds):
+        return [LayerPlan(kind=kind) for kind in kinds]
+    window = window_tokens(decoder) if any(kind in (SLIDING, CHUNKED) for kind in kinds) else None
+    layers = zip(
+        kinds,
+        _dimension(decoder, "num_attention_heads", kinds),
+        _dimension(decoder, "num_key_value_heads", kinds),
+        _dimension(decoder, "head_dim", kinds),
+        _dimension(decoder, "v_head_dim", kinds, minimum=0),
+        shared,
+        _indexers(decoder, len(kinds)),
+        strict=True,
+    )
+    plans = []
+    for kind, heads, key_value_heads, head_dim, v_head_dim, shares_cache, has_indexer in layers:
+        if kind == LATENT:
+            heads = heads or decoder.values.integer("num_attention_heads")
+            plans.append(LayerPlan(kind=kind, num_attention_heads=heads, has_indexer=has_indexer))
+        elif kind in WITH_ATTENTION:
+            heads = heads or decoder.values.integer("num_attention_heads")
+            plan = _standard_plan(decoder, kind, heads, key_value_heads, head_dim, v_head_dim)
+            bounded = window if kind in (SLIDING, CHUNKED) else None
+            plans.append(replace(plan, window_tokens=bounded, shares_cache=shares_cache))
+        else:
+            plans.append(LayerPlan(kind=kind))
+    return plans
+
+
+def _standard_plan(
+    decoder: Decoder,
+    kind: str,
+    heads: int,
+    key_value_heads: int | None,
+    head_dim: int | None,
+    v_head_dim: int | None,
+) -> LayerPlan:
+    """Keys and values for every head where the file groups none; heads share the hidden size where it gives no width."""
+    key_value_heads = key_value_heads or heads
     if heads % key_value_heads:
         raise UnsupportedModel(
-            f"{values.where}: num_attention_heads {format_count(heads)} is no multiple of "
+            f"{decoder.values.where}: num_attention_heads {format_count(heads)} is no multiple of "
             f"num_key_value_heads {format_count(key_value_heads)}."
         )
-    return heads, key_value_heads
+    head_dim = head_dim or _share(decoder, heads)
+    return LayerPlan(
+        kind=kind,
+        num_attention_heads=heads,
+        num_key_value_heads=key_value_heads,
+        head_dim=head_dim,
+        v_head_dim=v_head_dim or head_dim,
+    )
+
+
+def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 1) -> list[int | None]:
+    """*key* for every layer: one number, a list, or a key of its own for a kind of layer."""
+    values, instead = decoder.values, decoder.family.instead
+    found: dict[str, Sequence[int | None]] = {}
+    chosen = []
+    for index, kind in enumerate(kinds):
+        own = instead.get(kind, {}).get(key) or instead.get("all", {}).get(key) or key
+        name = key if values.get(own) is None else own
+        if name not in found:
+            is_list = values.is_list(name)
+            whole = values.integers(name, len(kinds), minimum) if is_list else None
+            found[name] = whole or [values.optional_integer(name, minimum)] * len(kinds)
+        chosen.append(found[name][index])
+    return chosen
 
 
 def _share(decoder: Decoder, heads: int) -> int:
     head_dim, rest = divmod(decoder.hidden_size, heads)
-    if rest:
+    if rest or not head_dim:
         raise UnsupportedModel(
             f"{decoder.values.where}: key 'head_dim' is missing and hidden_size {format_count(decoder.hidden_size)} "
             f"does not divide by {format_count(heads)} heads; add head_dim."
@@ -104,56 +147,45 @@ def _share(decoder: Decoder, heads: int) -> int:
     return head_dim
 
 
-def _window(decoder: Decoder) -> int | None:
-    """Tokens that a windowed layer keeps; None where nothing is windowed."""
-    structure = decoder.structure
-    return decoder.values.optional_integer("sliding_window") if decoder.is_on(structure.windowed) else None
-
-
-def _kinds(decoder: Decoder, number: int, window: int | None) -> list[str]:
+def _feed_forward_widths(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bool]) -> list[int]:
+    """The dense feed-forward width of every layer, 0 where the file has none."""
     values, structure = decoder.values, decoder.structure
-    windowed = CHUNKED if structure.window_kind == "chunked" else SLIDING
-    if values.has("layer_types"):
-        return _written_kinds(decoder, number, window)
-    if window is None:
-        return [FULL] * number
-    match structure.windows:
-        case "all":
-            full = [False] * number
-        case "pattern":
-            full = _full_by_pattern(values, number)
-        case "upper":
-            below = values.integer("max_window_layers", minimum=0)
-            full = [index < below for index in range(number)]
-        case "alternating_lower":
-            below = values.integer("max_window_layers", minimum=0)
-            full = [index % 2 == 1 or index >= below for index in range(number)]
-        case _:
-            full = [True] * number
-    return [FULL if is_full else windowed for is_full in full]
+    if values.has("ffn_multipliers"):
+        return _multiplied(decoder, len(kinds))
+    usual = structure.intermediate_multiple * decoder.hidden_size
+    doubled = decoder.is_on(structure.double_wide_shared)
+    return [
+        (size or usual) // structure.intermediate_divisor * (2 if doubled and shares else 1)
+        for size, shares in zip(_dimension(decoder, "intermediate_size", kinds), shared, strict=True)
+    ]
 
 
-def _written_kinds(decoder: Decoder, number: int, window: int | None) -> list[str]:
+def _multiplied(decoder: Decoder, number: int) -> list[int]:
+    """OpenELM's widths: a multiple of the hidden size a layer, rounded to ``ffn_dim_divisor``, never down by over a tenth."""
+    divisor = decoder.values.integer("ffn_dim_divisor")
+    widths = []
+    for multiplier in decoder.values.numbers("ffn_multipliers", number):
+        wanted = multiplier * decoder.hidden_size
+        width = max(divisor, int(wanted + divisor / 2) // divisor * divisor)
+        widths.append(width + divisor if width < 0.9 * wanted else width)
+    return widths
+
+
+def _shared(decoder: Decoder, number: int) -> list[bool]:
+    """Which layers read another layer's cache: the last ones (Gemma), or all but every n-th (cross-layer attention)."""
     values = decoder.values
-    kinds = values.strings("layer_types", number)
-    for kind in kinds:
-        if kind not in _ATTENTION_KINDS:
-            raise UnsupportedModel(
-                f"{values.where}: layer_types has {shorten(kind)!r}, a kind of layer that is not understood here."
-            )
-    if window is None and any(kind != FULL for kind in kinds):
-        if not decoder.is_on(decoder.structure.windowed):
-            return [FULL] * number
-        raise UnsupportedModel(f"{values.where}: layer_types has windowed layers, but sliding_window is missing.")
-    return kinds
+    if values.flag("use_cla"):
+        every = values.integer("cla_share_factor")
+        return [index % every != 0 for index in range(number)]
+    last = values.optional_integer("num_kv_shared_layers", minimum=0) or 0
+    return [index >= number - last > 0 for index in range(number)]
 
 
-def _full_by_pattern(values: Values, number: int) -> list[bool]:
-    """Every n-th layer is full, or a string such as ``LLLG`` repeats: L a local layer, G a global one."""
-    pattern = values.get("sliding_window_pattern")
-    if not isinstance(pattern, str):
-        every = values.integer("sliding_window_pattern")
-        return [(index + 1) % every == 0 for index in range(number)]
-    if not pattern or set(pattern) - set("LG"):
-        raise values.wrong("sliding_window_pattern", pattern, "a whole number or a string of L and G")
-    return [pattern[index % len(pattern)] == "G" for index in range(number)]
+def _indexers(decoder: Decoder, number: int) -> list[bool]:
+    """Which layers have a sparse-attention indexer of their own; others use the last one's choice."""
+    values = decoder.values
+    if not values.optional_integer("index_head_dim", minimum=0):
+        return [False] * number
+    if values.has("indexer_types"):
+        return [kind == "full" for kind in values.strings("indexer_types", number)]
+    return [True] * number

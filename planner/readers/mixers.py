@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from planner.architecture import Mixer, Tensor
 from planner.readers.attention import attention, attention_tensors, latent_attention, latent_tensors
+from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING
 from planner.readers.decoder import Decoder
 from planner.readers.layer_words import FULL
-from planner.readers.layout import CHUNKED, LATENT, SLIDING, LayerPlan
+from planner.readers.layout import LayerPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,9 +43,18 @@ class Structure:
     o_bias: Switch = False
     qk_norm: Switch = False
     qk_norm_width: str = "head"
+    qk_norm_bias: Switch = False
+    keys_as_values: Switch = False
+    """Full-attention layers have no value projection: values are made from the keys."""
     sinks: Switch = False
     feed_forward: str = "gated"
     mlp_bias: Switch = False
+    intermediate_multiple: int = 0
+    """The feed-forward width in hidden sizes where the file gives none."""
+    intermediate_divisor: int = 1
+    """What the file's feed-forward width counts too often: 2 where it holds gate and up projection together."""
+    double_wide_shared: Switch = False
+    """Layers that share another layer's cache have a feed-forward part twice as wide."""
     norms_per_layer: int = 2
     norm_bias: Switch = False
     final_norm: Switch = True
@@ -60,4 +69,5 @@ class Structure:
     expert_bias: Switch = False
     correction_bias: Switch = False
     shared_expert_gate: Switch = False
+    dense_beside_experts: Switch = False
     mtp: str = "none"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from planner.architecture import Tensor, Tower
 from planner.formats import NumberFormat, Role
-from planner.readers.families import Family, TowerRule
+from planner.readers.family import Family, TowerRule
 from planner.readers.values import Values
 
 _Sizes = Iterator[tuple[str, int, int, int]]

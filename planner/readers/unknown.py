@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from planner.errors import BadPreset, UnsupportedModel
-from planner.readers.families import Family, parse_family
+from planner.readers.families import parse_family
+from planner.readers.family import Family
 from planner.readers.values import Values
 from planner.units import shorten
 

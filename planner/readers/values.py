@@ -25,10 +25,10 @@ class Values:
     """One config under Hugging Face's usual keys: *aliases* lead to a family's own spellings, *defaults* fill absent keys.
 
     A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
-    ``used`` collects the spellings that were looked up and found.
+    *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found.
     """
 
-    __slots__ = ("_aliases", "_defaults", "_table", "model_type", "used")
+    __slots__ = ("_aliases", "_defaults", "_forced", "_table", "model_type", "used")
 
     def __init__(
         self,
@@ -36,12 +36,14 @@ class Values:
         model_type: str,
         aliases: Mapping[str, Sequence[str]] | None = None,
         defaults: Mapping[str, object] | None = None,
+        forced: Mapping[str, object] | None = None,
     ) -> None:
         self.model_type = model_type
         self.used: set[str] = set()
         self._table = table
         self._aliases = aliases or {}
         self._defaults = defaults or {}
+        self._forced = forced or {}
 
     def written(self, key: str) -> object:
         """The value in the file itself under *key* or an alias, null where only nulls are, else a marker."""
@@ -61,6 +63,8 @@ class Values:
 
     def get(self, key: str) -> object:
         """The value of *key*, its default, or None."""
+        if key in self._forced:
+            return self._forced[key]
         value = self.written(key)
         return self._defaults.get(key) if value is _MISSING else value
 
@@ -102,6 +106,24 @@ class Values:
     def integers(self, key: str, length: int | None = None, minimum: int = 0) -> list[int]:
         """A list of whole numbers, one a layer where *length* says how many layers there are."""
         return [self._whole(key, value, minimum) for value in self._list(key, length)]
+
+    def same_in_all_layers(self, key: str, minimum: int = 1) -> int | None:
+        """The whole number at *key*, also where a list repeats it for every layer."""
+        if not self.is_list(key):
+            return self.optional_integer(key, minimum)
+        found = set(self.integers(key, minimum=minimum))
+        if len(found) != 1:
+            raise UnsupportedModel(f"{self.where}: key {key!r} differs between layers, which is not understood here.")
+        return found.pop()
+
+    def numbers(self, key: str, length: int) -> list[float]:
+        """A list of numbers, one a layer."""
+        found = []
+        for value in self._list(key, length):
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LARGEST:
+                raise self.wrong(key, value, "a list of positive numbers")
+            found.append(float(value))
+        return found
 
     def is_list(self, key: str) -> bool:
         return isinstance(self.get(key), list)

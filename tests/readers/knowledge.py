@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from planner.formats import NumberFormat
-from planner.readers.families import Family, parse_family
+from planner.readers.families import parse_family
+from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UnknownRules, parse_unknown_rules
 

@@ -1,0 +1,77 @@
+"""What kind of attention each layer has, from patterns in the file or in the class, under Hugging Face's names."""
+
+from planner.errors import UnsupportedModel
+from planner.readers.decoder import Decoder
+from planner.readers.layer_words import FULL
+from planner.readers.values import Values
+from planner.units import shorten
+
+SLIDING = "sliding_attention"
+CHUNKED = "chunked_attention"
+LATENT = "latent_attention"
+_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL, "global": FULL, "local": SLIDING}
+
+
+def attention_kinds(decoder: Decoder, number: int) -> list[str]:
+    """The kind of each of *number* layers."""
+    values, structure = decoder.values, decoder.structure
+    if structure.attention == "latent" and values.get("use_mla") is not False:
+        return [LATENT] * number
+    window = window_tokens(decoder)
+    if values.has("layer_types"):
+        return _written_kinds(decoder, number, window)
+    if window is None:
+        return [FULL] * number
+    windowed = CHUNKED if structure.window_kind == "chunked" else SLIDING
+    return [windowed if is_windowed else FULL for is_windowed in _windowed(decoder, number)]
+
+
+def window_tokens(decoder: Decoder) -> int | None:
+    """Tokens that a windowed layer keeps; None where nothing is windowed."""
+    return decoder.values.optional_integer("sliding_window") if decoder.is_on(decoder.structure.windowed) else None
+
+
+def _written_kinds(decoder: Decoder, number: int, window: int | None) -> list[str]:
+    values = decoder.values
+    kinds = values.strings("layer_types", number)
+    for kind in kinds:
+        if kind not in _KINDS:
+            raise UnsupportedModel(
+                f"{values.where}: layer_types has {shorten(kind)!r}, a kind of layer that is not understood here."
+            )
+    if window is None and any(_KINDS[kind] != FULL for kind in kinds):
+        if not decoder.is_on(decoder.structure.windowed):
+            return [FULL] * number
+        raise UnsupportedModel(f"{values.where}: layer_types has windowed layers, but sliding_window is missing.")
+    return [_KINDS[kind] for kind in kinds]
+
+
+def _windowed(decoder: Decoder, number: int) -> list[bool]:
+    """Which layers have a window: the file's own list of 0 and 1 first, else the class's rule."""
+    values = decoder.values
+    if values.get("windowed_layers"):
+        return [bool(switch) for switch in values.integers("windowed_layers", number)]
+    match decoder.structure.windows:
+        case "all":
+            return [True] * number
+        case "pattern":
+            return _by_pattern(values, number)
+        case "upper":
+            first = values.integer("max_window_layers", minimum=0)
+            return [index >= first for index in range(number)]
+        case "alternating_lower":
+            end = values.integer("max_window_layers", minimum=0)
+            return [index % 2 == 0 and index < end for index in range(number)]
+        case _:
+            return [False] * number
+
+
+def _by_pattern(values: Values, number: int) -> list[bool]:
+    """All but every n-th layer, or a string such as ``LLLG`` that repeats: L a local layer, G a global one."""
+    pattern = values.get("sliding_window_pattern")
+    if not isinstance(pattern, str):
+        every = values.integer("sliding_window_pattern")
+        return [(index + 1) % every != 0 for index in range(number)]
+    if not pattern or set(pattern) - set("LG"):
+        raise values.wrong("sliding_window_pattern", pattern, "a whole number or a string of L and G")
+    return [pattern[index % len(pattern)] == "L" for index in range(number)]

@@ -1,0 +1,26 @@
+"""Which layers of a mixture of experts have experts."""
+
+from planner.readers.values import Values
+
+
+def expert_layers(values: Values, number: int) -> list[bool]:
+    """For each layer whether it has experts, by whichever rules the config states; all of them where it states none."""
+    if not values.optional_integer("num_experts", minimum=0):
+        return [False] * number
+    if values.has("mlp_layer_types"):
+        return [kind == "sparse" for kind in values.strings("mlp_layer_types", number)]
+    if values.is_list("moe_layer_freq"):
+        return [bool(switch) for switch in values.integers("moe_layer_freq", number)]
+    if values.is_list("moe_layers"):
+        chosen = frozenset(values.integers("moe_layers"))
+        return [index in chosen for index in range(number)]
+    first = values.optional_integer("first_k_dense_replace", minimum=0) or 0
+    last = values.optional_integer("moe_layer_end_index", minimum=-1)
+    every = values.optional_integer("moe_layer_freq") or 1
+    step = values.optional_integer("decoder_sparse_step") or 1
+    dense = frozenset(values.integers("mlp_only_layers")) if values.has("mlp_only_layers") else frozenset()
+    end = number if last is None or last < 0 else last + 1
+    return [
+        first <= index < end and index % every == 0 and (index + 1) % step == 0 and index not in dense
+        for index in range(number)
+    ]

@@ -1,0 +1,72 @@
+"""Knowledge by model_type, as the readers use it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.formats import Role
+from planner.readers.structure import LayerKind, Structure
+
+Size = int | str
+"""A number, or the name of a dimension of the layer or of a config key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TowerRule:
+    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config."""
+
+    kind: str
+    layout: str
+    config: str
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraTensor:
+    """A tensor that only a few families have. *rows* and *columns* are products of sizes.
+
+    *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them) or ``outer``; *only_if* names
+    a config key that must be true or above zero.
+    """
+
+    name: str
+    columns: tuple[Size, ...]
+    rows: tuple[Size, ...] = (1,)
+    role: Role = Role.LINEAR
+    place: str = "layer"
+    only_if: str = ""
+    replicated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Where every key of *keys* has its value: other switches, and values that replace the file's own."""
+
+    keys: Mapping[str, object]
+    structure: Mapping[str, object] = field(default_factory=dict)
+    values: Mapping[str, Size] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """What a model_type's class does beyond its config.
+
+    *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file leaves it out.
+    *nested_defaults* are the wrapper's own text dimensions, used with a warning. *refused* says why it cannot be read.
+    *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that come before a dimension's usual one.
+    """
+
+    model_type: str
+    source: str
+    retrieved: str
+    refused: str = ""
+    nested: tuple[str, ...] = ()
+    nested_model_type: str = ""
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    nested_defaults: Mapping[str, object] = field(default_factory=dict)
+    structure: Structure = field(default_factory=Structure)
+    layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
+    instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    extra: tuple[ExtraTensor, ...] = ()
+    towers: tuple[TowerRule, ...] = ()
