@@ -1,0 +1,87 @@
+# make app     the app on http://127.0.0.1:8501, light dependencies only    PORT=8600 chooses another port
+# make test    everything installed, fast suite                             PYTHON=python3.12 chooses the interpreter of .venv
+# make         lists the rest
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV ?= .venv
+PORT ?= 8501
+WORKERS ?= 2
+SCREENSHOTS ?= screenshots
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help app install install-all chromium test test-long lint format bench truth screenshots clean
+
+help:
+	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
+	@echo "make test         install everything, run the fast suite"
+	@echo "make test-long    run every test, the slow ones and long random searches too"
+	@echo "make lint         ruff, its formatter in check mode, mypy --strict on planner"
+	@echo "make format       let ruff mend what it can"
+	@echo "make bench        time our own code, as ratios"
+	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
+	@echo "make screenshots  pictures of every page, 1280 and 390 px wide, light and dark (SCREENSHOTS=DIR)"
+	@echo "make clean        remove .venv and every cache"
+
+# An install happens once, and again when what it was told to install has changed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null || { \
+		echo "KV Budget needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is $$($(PYTHON) --version 2>&1 | tail -n 1):" \
+			"name one that is here, as in 'make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12'." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.app-installed: pyproject.toml | $(BIN)/python
+	@echo "Installing the app's dependencies into $(VENV): about a minute."
+	$(PIP) install -e '.[app]'
+	@touch $@
+
+$(VENV)/.all-installed: requirements.txt pyproject.toml | $(BIN)/python
+	@echo "Installing everything into $(VENV): a few minutes, most of them for torch."
+	$(PIP) install -r requirements.txt -e .
+	@touch $@ $(VENV)/.app-installed
+
+install: $(VENV)/.app-installed
+install-all: $(VENV)/.all-installed
+
+app: install
+	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+
+# Browser tests want a Chromium. Root on Debian gets one; anybody else is told how those tests come to run.
+chromium: install-all
+	@$(BIN)/python -m tests.browser.chromium >/dev/null 2>&1 || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			echo "Installing Chromium for the browser tests."; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+		fi; } || true
+	@$(BIN)/python -m tests.browser.chromium || true
+
+test: install-all chromium
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+test-long: install-all chromium
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "slow or not slow"
+
+lint: install-all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install-all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install-all
+	$(BIN)/python -m bench.startup
+
+truth: install-all
+	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }
+	$(BIN)/python -m tests.truth "$(TRUTH)"
+
+screenshots: install-all chromium
+	$(BIN)/python -m tests.browser.screenshots "$(SCREENSHOTS)"
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

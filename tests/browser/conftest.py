@@ -1,0 +1,68 @@
+"""The app in a real browser. Tests in this folder are marked ``browser`` and share one worker and one server."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.chromium import MISSING, find_chromium, launched
+from tests.browser.pages import blank_page, visit
+from tests.browser.server import AppServer, running_app
+
+
+class OpenPage(Protocol):
+    """``open_page("/?model=llama-3.1-8b", width=390, theme="dark")``: a new page of the running app, settled."""
+
+    def __call__(self, target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page: ...
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("browser")
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = find_chromium()
+    if executable is None:
+        required = os.environ.get("KVBUDGET_REQUIRE_BROWSER") == "1" or os.environ.get("CI") == "true"
+        (pytest.fail if required else pytest.skip)(MISSING)
+    with launched(executable) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def app_server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    with running_app(tmp_path_factory.mktemp("app") / "log.txt") as server:
+        yield server
+
+
+@pytest.fixture
+def open_page(browser: Browser, app_server: AppServer) -> Iterator[OpenPage]:
+    """Open pages of the app; afterwards close them, and fail if the app has printed a traceback meanwhile."""
+    before = len(app_server.log())
+    opened: list[Page] = []
+
+    def open_page(target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
+        page = blank_page(browser, width=width, height=height, theme=theme)
+        opened.append(page)
+        visit(page, app_server.url + target)
+        return page
+
+    yield open_page
+    for page in opened:
+        page.context.close()
+    printed = app_server.log()[before:]
+    assert "Traceback" not in printed, printed
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    """The app's first page in a laptop's window."""
+    return open_page("/")

@@ -1,0 +1,40 @@
+"""Open a page of the app and wait until it stands still."""
+
+from playwright.sync_api import Browser, Page
+
+WIDTHS = (1280, 390)  # a laptop's window beside its sidebar, and a phone
+THEMES = ("light", "dark")
+
+# Streamlit says on its root element whether the script runs. Charts draw a moment after it.
+_SETTLED = """() => {
+    const app = document.querySelector('[data-testid="stApp"]');
+    return app?.dataset.testScriptState === 'notRunning'
+        && !document.querySelector('[data-testid="stSkeleton"]')
+        && [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].every(c => c.querySelector('svg, canvas'))
+        && document.fonts.status === 'loaded';
+}"""
+
+
+def settle(page: Page) -> None:
+    """Wait until the script has run, no placeholder is left, and charts and fonts are drawn."""
+    page.wait_for_function(_SETTLED)
+
+
+def visit(page: Page, url: str) -> None:
+    """Go there and wait until the page is whole."""
+    page.goto(url)
+    settle(page)
+
+
+def blank_page(browser: Browser, *, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
+    """A page with no history and no storage; below 640 px it behaves as a phone does. Close its context after."""
+    phone = width < 640
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+        has_touch=phone,
+        is_mobile=phone,
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(20_000)
+    return context.new_page()
