@@ -28,9 +28,9 @@ help:
 # An install happens once, and again when what it was told to install has changed.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null || { \
-		echo "KV Budget needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is $$($(PYTHON) --version 2>&1 | tail -n 1):" \
+		echo "KV Budget needs Python 3.11, 3.12 or 3.13, and $(PYTHON) is $$($(PYTHON) --version 2>/dev/null || echo not here):" \
 			"name one that is here, as in 'make $(firstword $(MAKECMDGOALS)) PYTHON=python3.12'." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { rm -f $@; exit 1; }
 
 $(VENV)/.app-installed: pyproject.toml | $(BIN)/python
 	@echo "Installing the app's dependencies into $(VENV): about a minute."
