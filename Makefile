@@ -74,6 +74,7 @@ format: install-all
 
 bench: install-all
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.library
 
 truth: install-all
 	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }
