@@ -10,7 +10,7 @@ PORT ?= 8501
 WORKERS ?= 2
 SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: help app install install-all chromium test test-long lint format bench truth screenshots clean
 
