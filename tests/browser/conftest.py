@@ -3,20 +3,13 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.chromium import MISSING, find_chromium, launched
-from tests.browser.pages import blank_page, visit
+from tests.browser.pages import OpenPage, blank_page, visit
 from tests.browser.server import AppServer, running_app
-
-
-class OpenPage(Protocol):
-    """``open_page("/?model=llama-3.1-8b", width=390, theme="dark")``: a new page of the running app, settled."""
-
-    def __call__(self, target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page: ...
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,9 +1,18 @@
 """Open a page of the app and wait until it stands still."""
 
+from typing import Protocol
+
 from playwright.sync_api import Browser, Page
 
 WIDTHS = (1280, 390)  # a laptop's window beside its sidebar, and a phone
 THEMES = ("light", "dark")
+
+
+class OpenPage(Protocol):
+    """``open_page("/?model=llama-3.1-8b", width=390, theme="dark")``: a new page of the running app, settled."""
+
+    def __call__(self, target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page: ...
+
 
 # Streamlit says on its root element whether the script runs. Charts draw a moment after it.
 _SETTLED = """() => {

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS
+from tests.browser.pages import THEMES, WIDTHS, OpenPage
 from tests.browser.server import AppServer
 
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 22, 29)"}
