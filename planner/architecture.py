@@ -13,7 +13,7 @@ from planner.formats import NumberFormat, Role
 class Tensor:
     """*count* identical tensors of *rows* × *columns*; blocks of a quantised format run along the columns.
 
-    *active* is how many of them one token uses (experts); *replicated* ones are kept whole on every tensor-parallel rank.
+    *active* is how many of them one token uses (experts); *replicated* ones are whole on every tensor-parallel rank.
     """
 
     name: str
@@ -36,9 +36,9 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """Multi-head attention and its kin: MHA when every head has its own key and value, GQA when heads share, MQA with one.
+    """Multi-head attention and its kin: MHA when each head has its own key and value, GQA when some share, MQA: one.
 
-    *window_tokens* bounds what is kept: ``sliding`` windows forget one token at a time, ``chunked`` ones at chunk borders.
+    *window_tokens* bounds what is kept: ``sliding`` windows forget token by token, ``chunked`` ones at chunk borders.
     """
 
     num_attention_heads: int
@@ -92,7 +92,7 @@ Mixer = Attention | LatentAttention | Recurrence | SharedCache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One decoder layer. *mixers* is empty where attention was removed, and has two where attention and state run side by side."""
+    """One decoder layer. *mixers* is empty where attention was removed, two where attention and state run abreast."""
 
     kind: str
     mixers: tuple[Mixer, ...]
@@ -112,7 +112,7 @@ class Architecture:
     """A model by its layers, outermost tensors and towers.
 
     *tensors* are those outside the layers: embeddings, final norm, head (absent where it is tied to the embedding).
-    *mtp_layers* are loaded only for multi-token prediction. *cache_format* is what the cache is kept in unless asked otherwise.
+    *mtp_layers* are loaded only for multi-token prediction. *cache_format* is the cache's unless asked otherwise.
     *warnings* are sentences the reader wants shown; *assumed* says that a layout was bounded from above, not known.
     """
 

@@ -158,7 +158,8 @@ def _parallel(choices: Choices) -> tuple[int, int]:
     product = (1 if tensor is None else tensor) * (1 if pipeline is None else pipeline)
     if product != count:
         raise PlannerError(
-            f"device_count = {count} does not match tensor_parallel × pipeline_parallel = {product}; leave one of them out."
+            f"device_count = {count} does not match tensor_parallel × pipeline_parallel = {product}; "
+            "leave one of them out."
         )
     return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
 

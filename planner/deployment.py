@@ -17,7 +17,8 @@ MAX_PARALLEL = 1024
 class Device:
     """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
 
-    *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the user.
+    *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the
+    user.
     """
 
     name: str

@@ -84,7 +84,7 @@ class NumberFormat:
 class QuantScheme:
     """Which format each tensor role is stored in. ``None`` for *format*: as the model's own file stores it.
 
-    *quantize* ``linear`` leaves embedding, head, norms, router and biases in *rest* (16 bit); ``all`` converts everything.
+    *quantize* ``linear`` leaves embedding, head, norms, router and biases in *rest* (16 bit); ``all`` converts all.
     """
 
     format: NumberFormat | None
@@ -100,7 +100,7 @@ class QuantScheme:
 
 
 def find_format(formats: Mapping[str, NumberFormat], name: str, use: str) -> NumberFormat:
-    """The format called *name* (or by alias) for *use*, ``weights`` or ``cache``; raises UnknownName with what exists."""
+    """The format of this name or alias for *use*, ``weights`` or ``cache``; raises UnknownName with what exists."""
     found = formats.get(name.strip().lower())
     if found is not None and getattr(found, use):
         return found

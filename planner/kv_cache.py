@@ -33,7 +33,8 @@ class KVCacheSpec:
 def attention_bytes_per_token(attention: Attention, key_format: NumberFormat, value_format: NumberFormat) -> int:
     """Bytes one layer keeps per token: a key and a value for every key-value head.
 
-        bytes = key_format.bytes_for(num_key_value_heads · head_dim) + value_format.bytes_for(num_key_value_heads · v_head_dim)
+        bytes = key_format.bytes_for(num_key_value_heads · head_dim)
+              + value_format.bytes_for(num_key_value_heads · v_head_dim)
 
     Source: Shazeer, arXiv:1911.02150 (one shared head); Ainslie et al., arXiv:2305.13245 (grouped heads).
     >>> bf16 = NumberFormat(name="bf16", elements=1, bytes=2)
@@ -48,7 +49,7 @@ def attention_bytes_per_token(attention: Attention, key_format: NumberFormat, va
 def latent_bytes_per_token(attention: LatentAttention, key_format: NumberFormat) -> int:
     """Bytes one layer keeps per token under multi-head latent attention (MLA).
 
-    One compressed vector and its rotary part, shared by all heads; no separate values; the indexer's key where there is one:
+    One compressed vector and its rotary part, shared by all heads; no separate values; and the indexer's key, if any:
 
         bytes = key_format.bytes_for(kv_lora_rank + qk_rope_head_dim) + key_format.bytes_for(index_head_dim)
 

@@ -35,7 +35,7 @@ class TableRow:
 def table(
     models: Sequence[str | Architecture], memory: Sequence[str], weights: Sequence[str | None], base: Choices
 ) -> tuple[TableRow, ...]:
-    """Every model × weight format × memory size, in this order; all else (cache, engine, overhead, context) from *base*.
+    """Every model × weight format × memory size, in this order; all else (cache, engine, overhead, context) is *base*.
 
     Weights and caches are added up once for a model and format; a memory size only moves the pool.
     """

@@ -11,7 +11,7 @@ from planner.units import format_bytes, words_for_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """*title* answers; *sentence* gives its figures; *short* is the title in a few words. ``**`` marks what to stress."""
+    """*title* answers, *sentence* gives its figures, *short* is the title in few words. ``**`` marks what to stress."""
 
     state: State
     title: str

@@ -1,4 +1,4 @@
-"""What every engine answers: which part each device holds, how its cache grows, what it reserves, how big the pool is."""
+"""What every engine answers: what each device holds, how its cache grows, what it reserves, how big the pool is."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

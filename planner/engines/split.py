@@ -12,8 +12,8 @@ from planner.formats import Role
 def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[Rank, ...]:
     """Layers in contiguous stages as even as possible, the earlier ones taking the remainder.
 
-    The first stage holds embedding and towers, the last one head and final norm, and a copy of the embedding where it is
-    the head as well. Raises PlannerError with more stages than layers.
+    The first stage holds embedding and towers, the last one head and final norm, and a copy of the embedding where it
+    is the head as well. Raises PlannerError with more stages than layers.
     """
     if pipeline_parallel == 1:
         return (Rank(layers=architecture.layers, tensors=architecture.tensors, towers=architecture.towers),)

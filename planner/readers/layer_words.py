@@ -22,7 +22,8 @@ def layer_words(values: Values, rule: str) -> list[str]:
         words = _RULES[rule](values)
     if not 1 <= len(words) <= _MOST_LAYERS:
         raise UnsupportedModel(
-            f"{values.where}: {format_count(len(words))} layers are listed; a model has from 1 to {format_count(_MOST_LAYERS)}."
+            f"{values.where}: {format_count(len(words))} layers are listed; "
+            f"a model has from 1 to {format_count(_MOST_LAYERS)}."
         )
     return words
 

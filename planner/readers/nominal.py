@@ -45,7 +45,7 @@ def read_nominal(
 
 
 def _lump(parameters: int, stored: NumberFormat) -> Tensor:
-    """All parameters as one matrix, with rows of a usual length where they divide: formats keep scales by row and tile."""
+    """All parameters as one matrix, in rows of a usual length where they divide: formats scale by row and tile."""
     rows, rest = divmod(parameters, _ROW)
     if rest:
         rows = 1

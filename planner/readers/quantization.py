@@ -14,7 +14,8 @@ def apply_quantization(
     """*architecture* with its tensors as a ``quantization_config`` stores them."""
     method = quantization.get("quant_method")
     if method != "mxfp4":
-        note = f"The checkpoint's own quantisation ({shorten(str(method))}) is not counted yet: its weights are counted unquantised."
+        name = shorten(str(method))
+        note = f"The checkpoint's own quantisation ({name}) is not counted yet: its weights are counted unquantised."
         return replace(architecture, warnings=(*architecture.warnings, note))
     stored = {id(layer): _mxfp4(layer, formats["mxfp4"]) for layer in architecture.layers}
     return replace(architecture, layers=tuple(stored[id(layer)] for layer in architecture.layers), stored_as="mxfp4")

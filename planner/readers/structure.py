@@ -30,11 +30,11 @@ class LayerKind:
 class Structure:
     """Switches of a decoder. A field's default is the plain Llama layer.
 
-    *layers* is the rule that names each layer where the file does not: ``attention`` for attention everywhere, else a hybrid's.
+    *layers* is the rule that names each layer where the file does not: ``attention`` everywhere, else a hybrid's.
 
-    *windows* is the rule where the file has no pattern of its own: ``pattern`` makes every ``sliding_window_pattern``-th layer
-    full, ``upper`` windows the layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it.
-    *windowed* says whether windows are on at all.
+    *windows* is the rule where the file has no pattern of its own: ``pattern`` makes each ``sliding_window_pattern``-th
+    layer full, ``upper`` windows the layers from ``max_window_layers`` up, ``alternating_lower`` every other layer
+    below it. *windowed* says whether windows are on at all.
     """
 
     layers: str = "attention"

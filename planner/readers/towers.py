@@ -14,7 +14,7 @@ _Sizes = Iterator[tuple[str, int, int, int]]
 def read_towers(
     config: Mapping[str, object], family: Family, hidden_size: int, stored: NumberFormat
 ) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
-    """The towers that *family* says the file has beside a text model of *hidden_size*, and warnings for uncounted ones."""
+    """The towers that *family* says stand beside a text model of *hidden_size*, and warnings for uncounted ones."""
     towers, warnings = [], []
     for rule in family.towers:
         table = config.get(rule.config)

@@ -85,6 +85,6 @@ def _refuse_strange(rules: UnknownRules, table: Iterable[str], values: Values, a
 
 def assumed_warning(model_type: str) -> str:
     return (
-        f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in every layer "
-        "and every optional tensor counted."
+        f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in every "
+        "layer and every optional tensor counted."
     )

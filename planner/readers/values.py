@@ -1,4 +1,4 @@
-"""Strict, typed access to the values of one config: what is read as a dimension is a whole number within sane bounds."""
+"""Strict, typed access to the values of one config: what is read as a dimension is a whole number in sane bounds."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ _LARGEST_BY_KEY = {
 
 
 class Values:
-    """One config under Hugging Face's usual keys: *aliases* lead to a family's own spellings, *defaults* fill absent keys.
+    """One config under Hugging Face's usual keys: *aliases* lead to a family's spellings, *defaults* fill absent keys.
 
     A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
     *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found.

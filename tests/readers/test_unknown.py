@@ -1,4 +1,4 @@
-"""A model_type that nothing is known about: never less than the truth, or a refusal that names what is not understood."""
+"""A model_type that nothing is known about: never less than the truth, or a refusal that names what is unknown."""
 
 import pytest
 
@@ -38,5 +38,5 @@ def test_bound_ignores_windows() -> None:
 
 def test_key_that_is_not_understood_is_named() -> None:
     config = {**config_of("meta-llama/Meta-Llama-3.1-8B"), "model_type": "new", "warp_factor": 9}
-    with pytest.raises(UnsupportedModel, match="model_type 'new' is not known, and .* not understood: 'warp_factor'"):
+    with pytest.raises(UnsupportedModel, match=r"model_type 'new' is not known, and .* not understood: 'warp_factor'"):
         read_config(config, KNOWLEDGE)
