@@ -26,7 +26,7 @@ LAYERS = (
     ("planner.answer", "planner.export", "planner.naive", "planner.verdict"),
     ("planner.presets",),
     ("planner.check", "planner.choices", "planner.listings"),
-    ("planner.advice", "planner.table"),
+    ("planner.advice", "planner.bands", "planner.table"),
     ("planner", "planner.cli", "planner.cli_text", "planner.__main__"),
     ("measure", "ui"),
     ("app",),
