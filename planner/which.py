@@ -18,7 +18,7 @@ WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """One model in one format on one device. *max_context_tokens* is for the users asked, *max_users* at the context asked."""
+    """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context."""
 
     model: str
     weights: str
@@ -33,7 +33,7 @@ class Match:
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
-    """Every device that does what *choices* ask of *architecture*, smallest first, each in the first format that fits."""
+    """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
     prepared = [_prepared(replace(choices, memory="1GiB", weights=name), architecture) for name in weights]
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):

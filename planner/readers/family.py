@@ -24,8 +24,8 @@ class TowerRule:
 class ExtraTensor:
     """A tensor that only a few families have. *rows* and *columns* are products of sizes.
 
-    *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them) or ``outer``; *only_if* names
-    a config key that must be true or above zero.
+    *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them) or ``outer``; *only_if*
+    names a config key that must be true or above zero.
     """
 
     name: str
@@ -50,9 +50,10 @@ class Condition:
 class Family:
     """What a model_type's class does beyond its config.
 
-    *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file leaves it out.
+    *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file omits it.
     *nested_defaults* are the wrapper's own text dimensions, used with a warning. *refused* says why it cannot be read.
-    *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that come before a dimension's usual one.
+    *layer_kinds* says what its words for layers mean.
+    *instead* names, by kind of layer or for ``all``, the keys that come before a dimension's usual one.
     """
 
     model_type: str

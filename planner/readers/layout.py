@@ -19,7 +19,7 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts`` or ``none``; *intermediate_size* the dense width, 0 where the file has none.
+    *feed_forward* is ``dense``, ``experts`` or ``none``; *intermediate_size* the dense width, 0 where there is none.
     """
 
     kind: str
@@ -104,7 +104,7 @@ def _standard_plan(
     head_dim: int | None,
     v_head_dim: int | None,
 ) -> LayerPlan:
-    """Keys and values for every head where the file groups none; heads share the hidden size where it gives no width."""
+    """Keys and values for every head where the file groups none; heads share the hidden size where none is given."""
     key_value_heads = key_value_heads or heads
     if heads % key_value_heads:
         raise UnsupportedModel(
@@ -161,7 +161,7 @@ def _feed_forward_widths(decoder: Decoder, kinds: Sequence[str], shared: Sequenc
 
 
 def _multiplied(decoder: Decoder, number: int) -> list[int]:
-    """OpenELM's widths: a multiple of the hidden size a layer, rounded to ``ffn_dim_divisor``, never down by over a tenth."""
+    """OpenELM's widths: a multiple of the hidden size, rounded to ``ffn_dim_divisor``, never down by over a tenth."""
     divisor = decoder.values.integer("ffn_dim_divisor")
     widths = []
     for multiplier in decoder.values.numbers("ffn_multipliers", number):
