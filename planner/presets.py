@@ -19,6 +19,7 @@ from planner.readers.family import Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UNKNOWN, UnknownRules, parse_unknown_rules
+from planner.toml_tables import TomlTables
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
@@ -72,37 +73,67 @@ def build(cls: type[T], table: Any, path: str, **given: Any) -> T:
         raise BadPreset(f"Missing value in {path!r}: {missing}.") from error
 
 
+class _Formats(Mapping[str, NumberFormat]):
+    """Number formats by name and by alias, each built when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._tables = TomlTables(PRESETS / "formats.toml", "formats.toml")
+        self._built: dict[str, NumberFormat] = {}
+
+    def __getitem__(self, key: str) -> NumberFormat:
+        if key not in self._built:
+            name = next((name for name in self._tables.mentioning(key) if key in self._names(name)), None)
+            if name is None:
+                raise KeyError(key)
+            self._built[key] = self._built[name] = self._built.get(name) or self._build(name)
+        return self._built[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return (alias for name in self._tables for alias in self._names(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        return (name, *self._tables.parse(name).get("aliases", ()))
+
+    def _build(self, name: str) -> NumberFormat:
+        path = f"formats.toml: {name}"
+        values = {key: value for key, value in self._tables.parse(name).items() if key not in ("aliases", "note")}
+        values["scales"] = [build(Scale, scale, f"{path}.scales") for scale in values.get("scales", ())]
+        return build(NumberFormat, values, path, name=name)
+
+
 @cache
 def formats() -> Mapping[str, NumberFormat]:
     """Every number format by name and by alias."""
-    found: dict[str, NumberFormat] = {}
-    for name, table in load_toml(PRESETS / "formats.toml").items():
-        path = f"formats.toml: {name}"
-        values = {key: value for key, value in table.items() if key not in ("aliases", "note")}
-        values["scales"] = [build(Scale, scale, f"{path}.scales") for scale in values.get("scales", ())]
-        number_format = build(NumberFormat, values, path, name=name)
-        for key in (name, *table.get("aliases", ())):
-            if found.setdefault(key, number_format) is not number_format:
-                raise BadPreset(f"Name {key!r} in {path!r} is taken by {found[key].name!r}.")
-    return found
+    return _Formats()
+
+
+@cache
+def _device_tables() -> TomlTables:
+    return TomlTables(PRESETS / "devices.toml", "devices.toml")
+
+
+@cache
+def _device(name: str) -> Device:
+    return build(Device, _device_tables().parse(name), f"devices.toml: {name}", name=name)
 
 
 @cache
 def devices() -> Mapping[str, Device]:
     """Every device by its name, in the order of the file."""
-    return {
-        name: build(Device, table, f"devices.toml: {name}", name=name)
-        for name, table in load_toml(PRESETS / "devices.toml").items()
-    }
+    return {name: _device(name) for name in _device_tables()}
 
 
 def find_device(name: str) -> Device:
     """The device called *name* or by one of its aliases; raises UnknownName with the nearest names."""
     wanted = name.strip().lower()
-    for device in devices().values():
+    for key in _device_tables().mentioning(wanted):
+        device = _device(key)
         if wanted == device.name or wanted in device.aliases:
             return device
-    raise UnknownName(_unknown("Device", name, list(devices()), "kvbudget devices, or give --memory 24GiB"))
+    raise UnknownName(_unknown("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
 
 
 @cache
@@ -126,36 +157,35 @@ def knowledge() -> Knowledge:
 
 
 @cache
-def _model_file(path: Path) -> Mapping[str, ModelPreset]:
-    return {
-        name: build(ModelPreset, table, f"architectures/{path.name}: {name}", name=name, family=path.stem)
-        for name, table in load_toml(path).items()
-    }
+def _model_tables() -> tuple[TomlTables, ...]:
+    paths = sorted((PRESETS / "architectures").glob("*.toml"))
+    return tuple(TomlTables(path, f"architectures/{path.name}") for path in paths)
 
 
-def _model_paths() -> list[Path]:
-    return sorted((PRESETS / "architectures").glob("*.toml"))
+def _model(tables: TomlTables, name: str) -> ModelPreset:
+    family_name = tables.shown.removeprefix("architectures/").removesuffix(".toml")
+    return build(ModelPreset, tables.parse(name), f"{tables.shown}: {name}", name=name, family=family_name)
 
 
-def models() -> Iterator[ModelPreset]:
+@cache
+def models() -> tuple[ModelPreset, ...]:
     """Every model preset, by family."""
-    for path in _model_paths():
-        yield from _model_file(path).values()
+    return tuple(_model(tables, name) for tables in _model_tables() for name in tables)
 
 
 @cache
 def find_model(name: str) -> ModelPreset:
-    """The model called *name* or by one of its aliases, whatever the case; raises UnknownName with the nearest names.
+    """The model called *name* or by its title or one of its aliases, whatever the case.
 
-    Only files in whose text the name stands are parsed.
+    Only tables in which the name stands are parsed. Raises UnknownName with the nearest names.
     """
     wanted = name.strip().lower()
-    for path in _model_paths():
-        if wanted and f'"{wanted}"' in path.read_text(encoding="utf-8").lower():
-            for preset in _model_file(path).values():
-                if wanted in (preset.name, preset.title.lower()) or wanted in map(str.lower, preset.aliases):
-                    return preset
-    names = [preset.name for preset in models()]
+    for tables in _model_tables():
+        for key in tables.mentioning(wanted):
+            preset = _model(tables, key)
+            if wanted in (preset.name, preset.title.lower(), *map(str.lower, preset.aliases)):
+                return preset
+    names = [key for tables in _model_tables() for key in tables]
     raise UnknownName(_unknown("Model", name, names, "kvbudget models, or give a config.json"))
 
 

@@ -10,6 +10,7 @@ from planner.architecture import Architecture, distinct_layers
 from planner.errors import UnknownName
 from planner.formats import Role
 from planner.presets import ModelPreset, find_model, load_preset, models
+from planner.toml_tables import TomlTables
 from planner.weights import parameters, parameters_by_role
 
 MODELS = list(models())
@@ -106,14 +107,15 @@ def test_an_unknown_name_is_answered_with_near_ones() -> None:
         find_model("llama-3.1-9b")
 
 
-def test_loading_one_preset_parses_only_its_own_family(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_one_preset_parses_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
-    load_toml = presets.load_toml
-    monkeypatch.setattr(presets, "load_toml", lambda path: parsed.append(path.stem) or load_toml(path))
-    for cached in (presets._model_file, presets.find_model, presets.load_preset):
+    parse = TomlTables.parse
+    monkeypatch.setattr(TomlTables, "parse", lambda tables, key: parsed.append(key) or parse(tables, key))
+    for cached in (presets.find_model, presets.load_preset, presets.formats):
         cached.cache_clear()
     load_preset("mistral-7b-v0.3")
-    assert set(parsed) & {path.stem for path in presets._model_paths()} == {"mistral"}
+    loaded = set(parsed)
+    assert loaded & {preset.name for preset in presets.models()} == {"mistral-7b-v0.3"}
 
 
 @pytest.mark.parametrize(

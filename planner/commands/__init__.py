@@ -1,0 +1,17 @@
+"""One module a command, imported when it is called: ``add_arguments(parser)`` and ``run(arguments) -> exit code``."""
+
+COMMANDS = {
+    "plan": ("planner.commands.plan", "one model on one card: what fits, and every byte"),
+    "table": ("planner.commands.table", "models × weight formats × memory sizes"),
+    "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
+    "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
+    "models": ("planner.commands.listing", "the model presets"),
+    "devices": ("planner.commands.listing", "the cards with nominal and usable memory"),
+    "formats": ("planner.commands.listing", "the number formats with bytes and elements of a block"),
+    "engines": ("planner.commands.listing", "the engines whose rules are known"),
+    "check": ("planner.commands.check", "validate every file in presets/"),
+}
+"""Each command's module and its line in ``kvbudget --help``."""
+
+DONE, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+"""Exit codes."""

@@ -1,0 +1,26 @@
+import argparse
+
+from planner.choices import choose_cache, load_model
+from planner.commands import DONE
+from planner.commands.options import add_json, add_kv_cache
+from planner.export import to_json
+from planner.inspection import inspect_model
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help="preset name or alias, config.json, or a directory with one")
+    add_kv_cache(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    architecture = load_model(arguments.model)
+    cache_format = choose_cache(arguments.kv_cache, architecture)
+    found = inspect_model(architecture, cache_format, cache_format)
+    if arguments.json:
+        print(to_json(found))
+    else:
+        from planner.cli_text import inspection_text
+
+        print(inspection_text(found))
+    return DONE

@@ -1,0 +1,69 @@
+"""Options that several commands share, and what their words may be."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from planner.choices import QUANTIZE, Choices
+from planner.engines import ENGINES
+from planner.export import Row, to_json
+
+_MAX_DIGITS = 20
+
+
+def whole(text: str) -> int:
+    """A whole number, with separators if wanted."""
+    digits = text.replace(",", "").replace("_", "")
+    if len(digits) > _MAX_DIGITS or not digits.isascii() or not digits.removeprefix("-").isdigit():
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
+    return int(digits)
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas, at least one."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError("at least one name is needed")
+    return found
+
+
+def add_kv_cache(parser: argparse.ArgumentParser) -> None:
+    """The cache format, for keys and values alike."""
+    parser.add_argument(
+        "--kv-cache", help="format of keys and values; default 16-bit unless the checkpoint says otherwise"
+    )
+
+
+def add_storage(parser: argparse.ArgumentParser) -> None:
+    """How the model is stored and what is asked of it: the options of ``plan`` that tables and searches share."""
+    parser.add_argument("--quantize", choices=QUANTIZE, help="which tensors take --weights; default linear")
+    add_kv_cache(parser)
+    parser.add_argument("--kv-cache-k", help="format of the keys alone")
+    parser.add_argument("--kv-cache-v", help="format of the values alone")
+    parser.add_argument("--engine", default="minimum", help=f"one of: {', '.join(ENGINES)}")
+    parser.add_argument("--context", type=whole, help="tokens per request; default 8,192 or the model's limit")
+    parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
+
+
+def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:
+    """The Choices among *arguments*; *given* comes first."""
+    known = {field.name for field in fields(Choices)}
+    return Choices(**{name: value for name, value in vars(arguments).items() if name in known} | given)
+
+
+def print_rows(rows: Sequence[Row], as_json: bool, nothing: str) -> None:
+    """*rows* as JSON or as columns; *nothing* when there are none."""
+    if as_json:
+        print(to_json(rows))
+    elif rows:
+        from planner.cli_text import listing_text
+
+        print(listing_text(rows))
+    else:
+        print(nothing)

@@ -1,0 +1,33 @@
+import argparse
+
+from planner.answer import answer
+from planner.choices import choose
+from planner.commands import DOES_NOT_FIT, DONE
+from planner.commands.options import add_json, add_storage, choices_from, whole
+from planner.export import to_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, help="preset name or alias, config.json, or a directory with one")
+    parser.add_argument("--device", help="a name from 'kvbudget devices'")
+    parser.add_argument("--memory", help="one card's memory instead of a device, such as 8GiB")
+    parser.add_argument("--device-count", type=whole, help="default: tensor × pipeline parallel")
+    parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
+    add_storage(parser)
+    parser.add_argument("--users", type=whole, default=1, help="requests resident at once; default 1")
+    parser.add_argument("--tensor-parallel", type=whole)
+    parser.add_argument("--pipeline-parallel", type=whole)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    choices = choices_from(arguments)
+    chosen = choose(choices)
+    result = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    if arguments.json:
+        print(to_json(result))
+    else:
+        from planner.cli_text import plan_text
+
+        print(plan_text(choices, chosen.architecture, result))
+    return DONE if result.fits else DOES_NOT_FIT
