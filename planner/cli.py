@@ -14,9 +14,8 @@ from planner.commands import BAD_INPUT, COMMANDS, DONE
 from planner.errors import PlannerError
 from planner.units import shorten
 
-DESCRIPTION = (
-    "How much context, for how many users, on which card. Exit 0: fits or done, 1: does not fit, 2: bad input."
-)
+DESCRIPTION = "How much context, for how many users, on which card."
+EXIT_CODES = "Exit code 0: it fits, or done; 1: it does not fit; 2: bad input."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,6 +61,5 @@ def _run(words: list[str]) -> int:
 def _help() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {text}" for name, (_, text) in COMMANDS.items()]
-    return "\n".join(
-        ["usage: kvbudget COMMAND …", "", DESCRIPTION, "", *lines, "", "kvbudget COMMAND --help lists its options."]
-    )
+    options = "kvbudget COMMAND --help lists its options."
+    return "\n".join(["usage: kvbudget COMMAND …", "", DESCRIPTION, "", *lines, "", options, EXIT_CODES])

@@ -15,7 +15,7 @@ _HEADER = re.compile(r'^\[(?:"([^"\n]+)"|([A-Za-z0-9_-]+))[.\]]', re.MULTILINE)
 
 
 class TomlTables:
-    """The top-level tables of the file at *path*, each parsed when it is asked for. *shown* is its name in complaints."""
+    """The top-level tables of the file at *path*, each parsed when asked for. *shown* is its name in complaints."""
 
     def __init__(self, path: Path, shown: str) -> None:
         self.shown = shown
