@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from planner.architecture import Architecture, distinct_layers
+from planner.architecture import Architecture, Attention, distinct_layers
 from planner.errors import PlannerError
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import parse_json
@@ -26,6 +26,12 @@ def correction_biases(architecture: Architecture) -> int:
     )
 
 
+def rotary_buffers(architecture: Architecture) -> int:
+    """Elements of the rotary frequencies that old files store: half a head in every layer."""
+    mixers = [mixer for layer in architecture.layers for mixer in layer.mixers]
+    return sum(mixer.head_dim // 2 for mixer in mixers if isinstance(mixer, Attention))
+
+
 def compare(architecture: Architecture, row: dict[str, str]) -> tuple[str, str]:
     """A verdict on one model, equal, explained, bounded, unknown or wrong, and the reason."""
     counted = parameters(architecture)
@@ -36,8 +42,8 @@ def compare(architecture: Architecture, row: dict[str, str]) -> tuple[str, str]:
         return "equal", f"{counted:,}"
     if difference == correction_biases(architecture):
         return "explained", f"{counted:,}: {difference:+,} router correction biases, which the file stores"
-    if "inv_freq" in row["params_note"] and -difference % len(architecture.layers) == 0:
-        return "explained", f"{counted:,}: {difference:+,} rotary buffers ({row['params_note']})"
+    if -difference == rotary_buffers(architecture):
+        return "explained", f"{counted:,}: {difference:+,} rotary frequencies, which the published file stores"
     if architecture.assumed and difference > 0:
         return "bounded", f"{counted:,}: {difference:+,}, an upper bound for an unknown model_type"
     warned = [warning for warning in architecture.warnings if "not counted" in warning and "part" in warning]

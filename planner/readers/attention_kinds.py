@@ -9,7 +9,7 @@ from planner.units import shorten
 SLIDING = "sliding_attention"
 CHUNKED = "chunked_attention"
 LATENT = "latent_attention"
-_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL, "global": FULL, "local": SLIDING}
+_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL}
 
 
 def attention_kinds(decoder: Decoder, number: int) -> list[str]:
@@ -54,8 +54,8 @@ def _windowed(decoder: Decoder, number: int) -> list[bool]:
     match decoder.structure.windows:
         case "all":
             return [True] * number
-        case "pattern":
-            return _by_pattern(values, number)
+        case "pattern" | "pattern_from_first" | "pattern_and_first" as rule:
+            return _by_pattern(values, rule, number)
         case "upper":
             first = values.integer("max_window_layers", minimum=0)
             return [index >= first for index in range(number)]
@@ -66,12 +66,14 @@ def _windowed(decoder: Decoder, number: int) -> list[bool]:
             return [False] * number
 
 
-def _by_pattern(values: Values, number: int) -> list[bool]:
+def _by_pattern(values: Values, rule: str, number: int) -> list[bool]:
     """All but every n-th layer, or a string such as ``LLLG`` that repeats: L a local layer, G a global one."""
     pattern = values.get("sliding_window_pattern")
     if not isinstance(pattern, str):
         every = values.integer("sliding_window_pattern")
-        return [(index + 1) % every != 0 for index in range(number)]
+        skipped = 0 if rule == "pattern_from_first" else 1
+        windowed = [(index + skipped) % every != 0 for index in range(number)]
+        return [False, *windowed[1:]] if rule == "pattern_and_first" else windowed
     if not pattern or set(pattern) - set("LG"):
         raise values.wrong("sliding_window_pattern", pattern, "a whole number or a string of L and G")
     return [pattern[index % len(pattern)] == "L" for index in range(number)]

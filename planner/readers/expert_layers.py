@@ -1,11 +1,13 @@
 """Which layers of a mixture of experts have experts."""
 
-from planner.readers.values import Values
+from planner.readers.decoder import Decoder
 
 
-def expert_layers(values: Values, number: int) -> list[bool]:
+def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     """For each layer whether it has experts, by whichever rules the config states; all of them where it states none."""
-    if not values.optional_integer("num_experts", minimum=0):
+    values = decoder.values
+    find = values.integer if decoder.structure.mixture else values.optional_integer
+    if not find("num_experts", minimum=0):
         return [False] * number
     if values.has("mlp_layer_types"):
         return [kind == "sparse" for kind in values.strings("mlp_layer_types", number)]

@@ -13,7 +13,7 @@ _PLAN_SIZES = frozenset({"num_attention_heads", "num_key_value_heads", "head_dim
 
 def layer_extras(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """The extra tensors of one layer."""
-    places = ("layer", plan.feed_forward)
+    places = ("layer", plan.feed_forward, plan.kind)
     return (_tensor(decoder, extra, plan) for extra in decoder.family.extra if _applies(decoder, extra, places))
 
 

@@ -12,7 +12,7 @@ _TEXTS = ("source", "retrieved", "refused", "nested_model_type")
 _TABLES = ("aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
 _LISTS = ("conditions", "extra", "towers")
 _KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
-_PLACES = ("layer", "dense", "experts", "outer")
+_PLACES = ("layer", "dense", "experts", "full_attention", "sliding_attention", "outer")
 
 
 def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
@@ -104,7 +104,7 @@ def _switches(
         if key in CHOICES:
             if value not in CHOICES[key]:
                 raise BadPreset(f"{where} must be one of: {', '.join(CHOICES[key])}.")
-        elif known[key].type is int:
+        elif known[key].type in (int, int | str) and not isinstance(value, str):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise BadPreset(f"{where} must be a whole number.")
         elif isinstance(value, str):

@@ -24,8 +24,8 @@ class TowerRule:
 class ExtraTensor:
     """A tensor that only a few families have. *rows* and *columns* are products of sizes.
 
-    *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them) or ``outer``; *only_if*
-    names a config key that must be true or above zero.
+    *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them), a kind of layer or
+    ``outer``; *only_if* names a config key that must be true or above zero.
     """
 
     name: str

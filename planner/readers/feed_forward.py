@@ -32,7 +32,7 @@ def _mixture(decoder: Decoder) -> Iterator[Tensor]:
     experts, active = values.integer("num_experts"), values.same_in_all_layers("num_experts_per_tok")
     if active is None:
         active = values.integer("num_experts_per_tok")
-    size = values.same_in_all_layers("moe_intermediate_size") or values.integer("intermediate_size")
+    size = values.same_in_all_layers("moe_intermediate_size") or values.integer("moe_intermediate_size")
     yield from decoder.linear(
         "mlp.gate", experts, hidden, decoder.is_on(structure.router_bias), role=Role.ROUTER, replicated=True
     )

@@ -41,7 +41,7 @@ def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     shared = _shared(decoder, len(kinds))
     attention = _attention_plans(decoder, kinds, shared)
     widths = _feed_forward_widths(decoder, kinds, shared)
-    experts = expert_layers(decoder.values, len(kinds))
+    experts = expert_layers(decoder, len(kinds))
     return tuple(
         replace(
             plan,
@@ -134,7 +134,7 @@ def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 
             whole = values.integers(name, len(kinds), minimum) if is_list else None
             found[name] = whole or [values.optional_integer(name, minimum)] * len(kinds)
         chosen.append(found[name][index])
-    return chosen
+    return [values.in_layer(index, key, size, minimum) for index, size in enumerate(chosen)]
 
 
 def _share(decoder: Decoder, heads: int) -> int:
@@ -152,7 +152,8 @@ def _feed_forward_widths(decoder: Decoder, kinds: Sequence[str], shared: Sequenc
     values, structure = decoder.values, decoder.structure
     if values.has("ffn_multipliers"):
         return _multiplied(decoder, len(kinds))
-    usual = structure.intermediate_multiple * decoder.hidden_size
+    multiple = structure.intermediate_multiple
+    usual = decoder.hidden_size * (values.integer(multiple) if isinstance(multiple, str) else multiple)
     doubled = decoder.is_on(structure.double_wide_shared)
     return [
         (size or usual) // structure.intermediate_divisor * (2 if doubled and shares else 1)

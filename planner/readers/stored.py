@@ -12,13 +12,22 @@ _KEYS = ("dtype", "torch_dtype")
 def stored_format(
     sources: tuple[Values, ...], formats: Mapping[str, NumberFormat]
 ) -> tuple[NumberFormat, tuple[str, ...]]:
-    """The format named by the first dtype key in *sources* or their defaults, and the warnings that come with it."""
-    for get in (Values.written, Values.get):
-        for values in sources:
-            for key in _KEYS:
-                dtype = get(values, key)
-                if isinstance(dtype, str) and dtype != "auto":
-                    return _named(values, key, dtype.removeprefix("torch."), formats)
+    """The format named by the first dtype key in *sources*, else by their class, and the warnings that come with it.
+
+    Qwen's first generation has a flag a format instead: ``bf16``, ``fp16``, ``fp32``.
+    """
+    for values in sources:
+        for key in _KEYS:
+            dtype = values.written(key)
+            if isinstance(dtype, str) and dtype != "auto":
+                return _named(values, key, dtype.removeprefix("torch."), formats)
+        for dtype, name in _FORMATS.items():
+            if values.get(name) is True:
+                return _named(values, name, dtype, formats)
+    for values in sources:
+        dtype = values.text("dtype")
+        if dtype in _FORMATS:
+            return _named(values, "dtype", dtype, formats)
     return formats["bf16"], ("The config has no dtype: its weights are counted in 16 bit.",)
 
 

@@ -12,7 +12,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "attention": ("standard", "latent"),
     "qk_norm_width": ("head", "all"),
     "feed_forward": ("gated", "plain"),
-    "windows": ("none", "all", "pattern", "upper", "alternating_lower"),
+    "windows": ("none", "all", "pattern", "pattern_from_first", "pattern_and_first", "upper", "alternating_lower"),
     "window_kind": ("sliding", "chunked"),
     "mtp": ("none", "deepseek"),
 }
@@ -33,8 +33,9 @@ class Structure:
     *layers* is the rule that names each layer where the file does not: ``attention`` everywhere, else a hybrid's.
 
     *windows* is the rule where the file has no pattern of its own: ``pattern`` makes each ``sliding_window_pattern``-th
-    layer full, ``upper`` windows the layers from ``max_window_layers`` up, ``alternating_lower`` every other layer
-    below it. *windowed* says whether windows are on at all.
+    layer full (``pattern_from_first`` counts from the first, ``pattern_and_first`` adds it), ``upper`` windows the
+    layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it. *windowed* says whether
+    windows are on at all.
     """
 
     layers: str = "attention"
@@ -49,8 +50,8 @@ class Structure:
     sinks: Switch = False
     feed_forward: str = "gated"
     mlp_bias: Switch = False
-    intermediate_multiple: int = 0
-    """The feed-forward width in hidden sizes where the file gives none."""
+    intermediate_multiple: int | str = 0
+    """The feed-forward width in hidden sizes where the file gives none, or the key that says it."""
     intermediate_divisor: int = 1
     """What the file's feed-forward width counts too often: 2 where it holds gate and up projection together."""
     double_wide_shared: Switch = False
@@ -65,6 +66,8 @@ class Structure:
     windows: str = "none"
     windowed: Switch = True
     window_kind: str = "sliding"
+    mixture: bool = False
+    """A mixture of experts: a file that does not say how many is refused, not read as a dense model."""
     router_bias: Switch = False
     expert_bias: Switch = False
     correction_bias: Switch = False

@@ -60,13 +60,20 @@ def _encoder(hidden: int, intermediate: int, layers: int) -> _Sizes:
 
 
 def _siglip(values: Values, hidden_size: int) -> _Sizes:
-    """SigLIP without its pooling head, as vision-language models use it."""
+    """SigLIP, with its attention-pooling head unless the config leaves it out."""
     hidden, patch = values.integer("hidden_size"), values.integer("patch_size")
     patches = (values.integer("image_size") // patch) ** 2
     yield from _linear("embeddings.patch_embedding", hidden, 3 * patch * patch, 1)
     yield "embeddings.position_embedding.weight", patches, hidden, 1
     yield from _encoder(hidden, values.integer("intermediate_size"), values.integer("num_hidden_layers"))
     yield from _layer_norm("post_layernorm", hidden, 1)
+    if values.get("vision_use_head") is not False:
+        yield "head.probe", 1, hidden, 1
+        yield from _linear("head.attention.in_proj", 3 * hidden, hidden, 1)
+        yield from _linear("head.attention.out_proj", hidden, hidden, 1)
+        yield from _layer_norm("head.layernorm", hidden, 1)
+        yield from _linear("head.mlp.fc1", values.integer("intermediate_size"), hidden, 1)
+        yield from _linear("head.mlp.fc2", hidden, values.integer("intermediate_size"), 1)
 
 
 def _gemma3_projector(values: Values, hidden_size: int) -> _Sizes:

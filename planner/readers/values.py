@@ -22,7 +22,7 @@ _LARGEST_BY_KEY = {
 
 
 class Values:
-    """One config under Hugging Face's usual keys: *aliases* lead to a family's spellings, *defaults* fill absent keys.
+    """One config under Hugging Face's usual keys: a family's spellings (*aliases*) come first, *defaults* fill gaps.
 
     A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
     *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found.
@@ -48,7 +48,7 @@ class Values:
     def written(self, key: str) -> object:
         """The value in the file itself under *key* or an alias, null where only nulls are, else a marker."""
         found: object = _MISSING
-        for spelling in (key, *self._aliases.get(key, ())):
+        for spelling in (*self._aliases.get(key, ()), key):
             value = self._at(spelling)
             if value is not _MISSING:
                 self.used.add(spelling.partition(".")[0])
@@ -115,6 +115,14 @@ class Values:
         if len(found) != 1:
             raise UnsupportedModel(f"{self.where}: key {key!r} differs between layers, which is not understood here.")
         return found.pop()
+
+    def in_layer(self, index: int, key: str, usual: int | None, minimum: int = 1) -> int | None:
+        """*usual*, or what ``per_layer_config`` says of layer *index* instead, as newer files spell exceptions."""
+        exceptions = self.table("per_layer_config")
+        layer = exceptions.get(str(index)) if exceptions else None
+        if not isinstance(layer, Mapping) or layer.get(key) is None:
+            return usual
+        return self._whole(key, layer[key], minimum)
 
     def numbers(self, key: str, length: int) -> list[float]:
         """A list of numbers, one a layer."""
