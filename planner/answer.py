@@ -1,11 +1,13 @@
 """The whole answer to one plan: what the command line prints as JSON and the pages show."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.architecture import Architecture
-from planner.budget import MemoryBudget, State, budget_for, prepare
+from planner.budget import MemoryBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.deployment import CHECKPOINT, Deployment, Workload
+from planner.engines import find_engine
+from planner.engines.base import EngineReport
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
 from planner.weights import active_parameters, parameters, parameters_by_role
@@ -16,6 +18,7 @@ class Answer:
     """The contract of ``plan --json``. All sizes are bytes of one device, the fullest.
 
     ``None`` for *max_context_tokens*, *max_users*, *pool_tokens* or *max_concurrency*: memory sets no limit.
+    *pool_tokens* and *max_concurrency* are what the engine prints, from *report* where it prints its own figures.
     """
 
     model: str
@@ -27,6 +30,7 @@ class Answer:
     kv_cache_k: str
     kv_cache_v: str
     engine: str
+    engine_version: str
     context_tokens: int
     users: int
     parameters: int
@@ -48,14 +52,23 @@ class Answer:
     max_users: int | None
     pool_tokens: int | None
     max_concurrency: float | None
+    report: EngineReport | None
     warnings: tuple[str, ...]
 
 
 def answer(architecture: Architecture, deployment: Deployment, workload: Workload) -> Answer:
-    """Plans, and searches for the largest context and the most users."""
+    """Plans, and searches for the largest context and the most users.
+
+    An engine that would refuse to start does not fit, whatever memory says.
+    """
     budget = budget_for(prepare(architecture, deployment), workload)
     specs = budget.rank.specs
     loads = budget.loads
+    longest_tokens = max_context_tokens(budget.ranks) if loads else 0
+    engine = find_engine(deployment.engine)
+    report = engine.report(pools(budget.ranks), deployment, workload.context_tokens, longest_tokens)
+    if report is not None and report.refusals and budget.state is State.FITS:
+        budget = replace(budget, fits=False, state=State.NO)
     return Answer(
         model=architecture.title,
         device=deployment.device.title,
@@ -66,6 +79,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         kv_cache_k=deployment.kv_cache_k.name,
         kv_cache_v=deployment.kv_cache_v.name,
         engine=deployment.engine,
+        engine_version=deployment.settings.version,
         context_tokens=workload.context_tokens,
         users=workload.users,
         parameters=parameters(architecture),
@@ -85,9 +99,10 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         model_limit_tokens=architecture.max_position_embeddings,
         max_context_tokens=max_context_tokens(budget.ranks, workload.users) if loads else 0,
         max_users=max_users(budget.ranks, workload.context_tokens) if loads else 0,
-        pool_tokens=max_context_tokens(budget.ranks) if loads else 0,
-        max_concurrency=_concurrency(budget),
-        warnings=(*architecture.warnings, *_warnings(architecture, deployment, workload)),
+        pool_tokens=longest_tokens if report is None else report.pool_tokens,
+        max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
+        report=report,
+        warnings=(*architecture.warnings, *_warnings(architecture, deployment, workload), *_said(report)),
     )
 
 
@@ -95,6 +110,10 @@ def _concurrency(budget: MemoryBudget) -> float | None:
     if budget.kv_request_bytes == 0:
         return None
     return max(0, budget.rank.pool_bytes) / budget.kv_request_bytes
+
+
+def _said(report: EngineReport | None) -> tuple[str, ...]:
+    return () if report is None else (*report.refusals, *report.notes)
 
 
 def _warnings(architecture: Architecture, deployment: Deployment, workload: Workload) -> list[str]:

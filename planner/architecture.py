@@ -65,11 +65,20 @@ class LatentAttention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateTensor:
-    """A recurrent state of fixed size. *format* ``None``: it is kept in the cache's own format."""
+    """A recurrent state of fixed size: *rows* heads or channels, each of *columns* elements.
+
+    *format* ``None``: it is kept in the cache's own format. A convolution's state is named ``conv`` and has the columns
+    before the current one, kernel − 1; engines that keep the current one too add a column.
+    """
 
     name: str
-    elements: int
+    rows: int
+    columns: int
     format: NumberFormat | None = None
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

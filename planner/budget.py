@@ -1,16 +1,18 @@
 """Adds up one device's memory and decides whether what was asked fits."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.architecture import Architecture
-from planner.deployment import Deployment, Workload
+from planner.deployment import Deployment, Device, Workload
 from planner.engines import find_engine
-from planner.engines.base import Engine, Rank, taken_bytes
+from planner.engines.base import Engine, Pool, Rank, taken_bytes
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
 from planner.weights import model_bytes
 
+OUTSIDE = "outside the pool"
+"""The item for memory that an engine leaves to neither weights nor runtime nor cache."""
 TIGHT_TOKENS = 2_048
 """With fewer tokens left than this a model that loads is of no use: *tight*, not *no*."""
 
@@ -28,19 +30,30 @@ class State(StrEnum):
 class RankBudget:
     """One device before any request: weights and runtime, how the cache grows, and the pool that is left for it.
 
-    *pool_high_bytes* is the pool when every assumed item is at its low end. Negative: weights and runtime do not fit.
+    *items* end with what the engine keeps out of the pool. *pool_high_bytes* is the pool when every assumed item is at
+    its low end. Negative: weights and runtime do not fit.
     """
 
     engine: Engine
+    architecture: Architecture
+    deployment: Deployment
+    rank: Rank
     items: tuple[LineItem, ...]
     specs: tuple[KVCacheSpec, ...]
-    memory_bytes: int
-    pool_bytes: int
-    pool_low_bytes: int
-    pool_high_bytes: int
+    pool_bytes: int = 0
+    pool_low_bytes: int = 0
+    pool_high_bytes: int = 0
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.deployment.device.memory_bytes
 
     def request_bytes(self, tokens: int) -> int:
         return self.engine.sequence_bytes(self.specs, tokens)
+
+    def requests(self, users: int) -> int:
+        """How many of *users* this device serves: data-parallel replicas share them."""
+        return -(-users // self.deployment.data_parallel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +97,11 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
     )
 
 
-def with_memory(ranks: tuple[RankBudget, ...], memory_bytes: int) -> tuple[RankBudget, ...]:
-    """The same devices with another memory size: weights, runtime and caches stay, only the pool moves."""
-    return tuple(_on_memory(rank.engine, rank.items, rank.specs, memory_bytes) for rank in ranks)
+def on_device(ranks: tuple[RankBudget, ...], device: Device) -> tuple[RankBudget, ...]:
+    """The same plan on another device: only the pool moves, unless the engine follows the card's size."""
+    if ranks[0].engine.follows_card:
+        return prepare(ranks[0].architecture, replace(ranks[0].deployment, device=device))
+    return tuple(_with_pool(replace(rank, deployment=replace(rank.deployment, device=device))) for rank in ranks)
 
 
 def plan(architecture: Architecture, deployment: Deployment, workload: Workload) -> MemoryBudget:
@@ -100,15 +115,17 @@ def plan(architecture: Architecture, deployment: Deployment, workload: Workload)
 def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudget:
     """The same from prepared ranks: many workloads for one deployment cost one preparation."""
     fullest = min(
-        ranks, key=lambda rank: rank.pool_bytes - workload.users * rank.request_bytes(workload.context_tokens)
+        ranks,
+        key=lambda rank: rank.pool_bytes - rank.requests(workload.users) * rank.request_bytes(workload.context_tokens),
     )
     kv_request_bytes = fullest.request_bytes(workload.context_tokens)
+    requests = fullest.requests(workload.users)
     cache = LineItem(
         name="cache",
         kind=Kind.CACHE,
-        bytes=workload.users * kv_request_bytes,
-        basis=Basis.EXACT,
-        source=f"{workload.users:,} × {kv_request_bytes:,} B for {workload.context_tokens:,} tokens each",
+        bytes=requests * kv_request_bytes,
+        basis=fullest.engine.cache_basis,
+        source=f"{requests:,} × {kv_request_bytes:,} B for {workload.context_tokens:,} tokens each",
     )
     items = (*fullest.items, cache)
     total_bytes = sum(item.bytes for item in items)
@@ -130,7 +147,7 @@ def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudge
 
 def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, pool: str = "pool_bytes") -> bool:
     """Whether *users* requests of *tokens* fit in every device's pool (or in its *pool* ``pool_low_bytes``, …)."""
-    return all(users * rank.request_bytes(tokens) <= getattr(rank, pool) for rank in ranks)
+    return all(rank.requests(users) * rank.request_bytes(tokens) <= getattr(rank, pool) for rank in ranks)
 
 
 def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> State:
@@ -144,36 +161,52 @@ def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> St
     return State.NO
 
 
+def pools(ranks: tuple[RankBudget, ...]) -> tuple[Pool, ...]:
+    """What an engine's report is made from."""
+    return tuple(Pool(rank=rank.rank, pool_bytes=rank.pool_bytes) for rank in ranks)
+
+
 def _rank_budget(
     engine: Engine, rank: Rank, runtime: tuple[LineItem, ...], architecture: Architecture, deployment: Deployment
 ) -> RankBudget:
-    items = (*_weight_items(rank, architecture, deployment), *runtime)
-    return _on_memory(engine, items, engine.cache_specs(rank, deployment), deployment.device.memory_bytes)
-
-
-def _on_memory(
-    engine: Engine, items: tuple[LineItem, ...], specs: tuple[KVCacheSpec, ...], memory_bytes: int
-) -> RankBudget:
-    expected, low, high = taken_bytes(items)
-    return RankBudget(
+    bare = RankBudget(
         engine=engine,
-        items=items,
-        specs=specs,
-        memory_bytes=memory_bytes,
-        pool_bytes=engine.pool_bytes(memory_bytes, expected),
-        pool_low_bytes=engine.pool_bytes(memory_bytes, high),
-        pool_high_bytes=engine.pool_bytes(memory_bytes, low),
+        architecture=architecture,
+        deployment=deployment,
+        rank=rank,
+        items=(*_weight_items(rank, architecture, deployment), *runtime),
+        specs=engine.cache_specs(rank, deployment),
     )
+    return _with_pool(bare)
+
+
+def _with_pool(bare: RankBudget) -> RankBudget:
+    """*bare* with the pool that its device leaves; what the engine keeps out of it becomes an item of its own."""
+    items = tuple(item for item in bare.items if item.name != OUTSIDE)
+    engine, rank, deployment, memory_bytes = bare.engine, bare.rank, bare.deployment, bare.memory_bytes
+    expected, low, high = (engine.pool_bytes(rank, deployment, memory_bytes, taken) for taken in taken_bytes(items))
+    outside_bytes = memory_bytes - sum(item.bytes for item in items) - expected
+    if outside_bytes:
+        items += (
+            LineItem(
+                name=OUTSIDE,
+                kind=Kind.RUNTIME,
+                bytes=outside_bytes,
+                basis=Basis.RULE,
+                source=engine.pool_rule(deployment),
+            ),
+        )
+    return replace(bare, items=items, pool_bytes=expected, pool_low_bytes=high, pool_high_bytes=low)
 
 
 def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-    scheme, tensor_parallel = deployment.weights, deployment.tensor_parallel
+    split = deployment.weights, deployment.tensor_parallel, deployment.expert_parallel
     basis = Basis.ASSUMED if architecture.nominal or architecture.assumed else Basis.EXACT
     source = architecture.source or "the model's own tensor shapes"
     text = LineItem(
         name="weights",
         kind=Kind.WEIGHTS,
-        bytes=model_bytes(rank.layers, rank.tensors, scheme, tensor_parallel),
+        bytes=model_bytes(rank.layers, rank.tensors, *split),
         basis=basis,
         source=source,
     )
@@ -181,7 +214,7 @@ def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment
         LineItem(
             name=tower.kind if tower.kind == "projector" else f"{tower.kind} tower",
             kind=Kind.WEIGHTS,
-            bytes=model_bytes((), tower.tensors, scheme, tensor_parallel),
+            bytes=model_bytes((), tower.tensors, *split),
             basis=basis,
             source=source,
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from planner import presets
 from planner.architecture import Architecture
 from planner.deployment import CHECKPOINT, Deployment, Device, Workload
+from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import BadFile, PlannerError
 from planner.formats import NumberFormat, QuantScheme, find_format
@@ -24,7 +25,10 @@ QUANTIZE = ("linear", "all")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What ``plan`` is asked, by the names of its options. ``None`` takes the default that the option documents."""
+    """What ``plan`` is asked, by the names of its options. ``None`` takes the default that the option documents.
+
+    *set* holds the engine's own settings as ``KEY=VALUE``.
+    """
 
     model: str
     device: str | None = None
@@ -36,10 +40,14 @@ class Choices:
     kv_cache_k: str | None = None
     kv_cache_v: str | None = None
     engine: str = "minimum"
+    engine_version: str | None = None
+    set: tuple[str, ...] = ()
     context: int | None = None
     users: int = 1
     tensor_parallel: int | None = None
     pipeline_parallel: int | None = None
+    expert_parallel: int | None = None
+    data_parallel: int | None = None
     overhead: str | None = None
 
     def command(self) -> str:
@@ -48,7 +56,8 @@ class Choices:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and value != field.default:
-                words += [f"--{field.name.replace('_', '-')}", str(value)]
+                for each in value if isinstance(value, tuple) else (value,):
+                    words += [f"--{field.name.replace('_', '-')}", str(each)]
         return shlex.join(words)
 
 
@@ -67,15 +76,19 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     Raises PlannerError with the option at fault.
     """
     model = architecture or load_model(choices.model)
-    tensor_parallel, pipeline_parallel = _parallel(choices)
+    tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices)
+    engine = find_engine(choices.engine).name
     deployment = Deployment(
         device=choose_device(choices.device, choices.memory),
         weights=choose_weights(choices.weights, choices.quantize, model),
         kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model),
         kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model),
-        engine=find_engine(choices.engine).name,
+        engine=engine,
         tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel,
+        data_parallel=data_parallel,
+        expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
+        settings=settle(presets.engine_data(engine), engine, choices.engine_version, choices.set),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
@@ -146,22 +159,22 @@ def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
     return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
 
 
-def _parallel(choices: Choices) -> tuple[int, int]:
-    """Tensor and pipeline parallel; a device count alone means tensor parallel."""
-    tensor = choices.tensor_parallel
-    pipeline = choices.pipeline_parallel
+def _parallel(choices: Choices) -> tuple[int, int, int]:
+    """Tensor, pipeline and data parallel; a device count alone means tensor parallel."""
+    given = choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
+    tensor, pipeline, data = (1 if number is None else number for number in given)
     count = choices.device_count
     if count is None:
-        return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
-    if tensor is None and pipeline is None:
-        return count, 1
-    product = (1 if tensor is None else tensor) * (1 if pipeline is None else pipeline)
+        return tensor, pipeline, data
+    if all(number is None for number in given):
+        return count, 1, 1
+    product = tensor * pipeline * data
     if product != count:
         raise PlannerError(
-            f"device_count = {count} does not match tensor_parallel × pipeline_parallel = {product}; "
+            f"device_count = {count} does not match tensor_parallel × pipeline_parallel × data_parallel = {product}; "
             "leave one of them out."
         )
-    return (1 if tensor is None else tensor), (1 if pipeline is None else pipeline)
+    return tensor, pipeline, data
 
 
 def _is_folder(name: str) -> bool:

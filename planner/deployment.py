@@ -1,7 +1,8 @@
 """What the user chose: the card, how the model is stored on it, and what it is asked to hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
 
@@ -44,9 +45,10 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A model's storage and split over *tensor_parallel* × *pipeline_parallel* equal devices under one engine.
+    """A model's storage and split over *tensor_parallel* × *pipeline_parallel* × *data_parallel* equal devices.
 
-    *overhead_bytes* replaces every runtime item of the engine by one stated figure a device.
+    *expert_parallel* devices share the experts, each with whole ones; 1 splits them like all else. *settings* are the
+    engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
     """
 
     device: Device
@@ -56,15 +58,18 @@ class Deployment:
     engine: str = "minimum"
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
+    data_parallel: int = 1
+    expert_parallel: int = 1
+    settings: EngineSettings = field(default_factory=EngineSettings)
     overhead_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("tensor_parallel", "pipeline_parallel"):
+        for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):
             _check(name, getattr(self, name), MAX_PARALLEL)
 
     @property
     def device_count(self) -> int:
-        return self.tensor_parallel * self.pipeline_parallel
+        return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

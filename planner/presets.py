@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from planner.architecture import Architecture
 from planner.deployment import Device
+from planner.engine_data import EngineData, parse_engine_data
 from planner.errors import BadPreset, UnknownName
 from planner.formats import NumberFormat, Scale
 from planner.readers.families import parse_family
@@ -134,6 +135,13 @@ def find_device(name: str) -> Device:
         if wanted == device.name or wanted in device.aliases:
             return device
     raise UnknownName(_unknown("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
+
+
+@cache
+def engine_data(name: str) -> EngineData:
+    """The settings and rules of engine *name* by version; empty for one that has none."""
+    path = PRESETS / "engines" / f"{name}.toml"
+    return parse_engine_data(name, load_toml(path)) if path.is_file() else EngineData(name=name)
 
 
 @cache

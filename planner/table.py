@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from planner.architecture import Architecture
-from planner.budget import RankBudget, State, budget_for, prepare, with_memory
+from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_device, load_model
 from planner.deployment import CHECKPOINT
@@ -39,14 +39,14 @@ def table(
 
     Weights and caches are added up once for a model and format; a memory size only moves the pool.
     """
-    sizes = [choose_device(None, size).memory_bytes for size in memory]
+    devices = [choose_device(None, size) for size in memory]
     rows: list[TableRow] = []
     for model in models:
         architecture = load_model(model) if isinstance(model, str) else model
         for name in weights:
             chosen = choose(replace(base, device=None, memory="1GiB", weights=name), architecture)
             ranks = prepare(architecture, chosen.deployment)
-            rows += [_row(chosen, with_memory(ranks, size)) for size in sizes]
+            rows += [_row(chosen, on_device(ranks, device)) for device in devices]
     return tuple(rows)
 
 

@@ -49,10 +49,15 @@ def parameters_by_role(architecture: Architecture) -> dict[str, int]:
     return {str(role): number for role, number in by_role.items()}
 
 
-def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1) -> int:
-    """Bytes of one rank's share of *tensor*: its rows, or its experts' rows, split evenly and rounded up."""
+def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1, expert_parallel: int = 1) -> int:
+    """Bytes of one rank's share of *tensor*: its rows, or its experts' rows, split evenly and rounded up.
+
+    With *expert_parallel* ranks each has whole experts instead.
+    """
     number_format = scheme.format_of(tensor.role, tensor.stored)
     rows, columns = tensor.rows, tensor.columns
+    if expert_parallel > 1 and tensor.active >= 0:
+        return -(-tensor.count // expert_parallel) * number_format.bytes_for(columns, rows)
     if tensor_parallel > 1 and not tensor.replicated:
         if rows > 1:
             rows = -(-rows // tensor_parallel)
@@ -61,16 +66,22 @@ def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1) 
     return tensor.count * number_format.bytes_for(columns, rows)
 
 
-def tensors_bytes(tensors: Iterable[tuple[Tensor, int]], scheme: QuantScheme, tensor_parallel: int = 1) -> int:
-    """Bytes of counted tensors on one tensor-parallel rank."""
-    return sum(count * tensor_bytes(tensor, scheme, tensor_parallel) for tensor, count in tensors)
+def tensors_bytes(
+    tensors: Iterable[tuple[Tensor, int]], scheme: QuantScheme, tensor_parallel: int = 1, expert_parallel: int = 1
+) -> int:
+    """Bytes of counted tensors on one rank."""
+    return sum(count * tensor_bytes(tensor, scheme, tensor_parallel, expert_parallel) for tensor, count in tensors)
 
 
 def model_bytes(
-    layers: Iterable[Layer], tensors: Iterable[Tensor], scheme: QuantScheme, tensor_parallel: int = 1
+    layers: Iterable[Layer],
+    tensors: Iterable[Tensor],
+    scheme: QuantScheme,
+    tensor_parallel: int = 1,
+    expert_parallel: int = 1,
 ) -> int:
-    """Weight bytes of *layers* and *tensors* on one tensor-parallel rank."""
-    return tensors_bytes(_all(layers, tensors), scheme, tensor_parallel)
+    """Weight bytes of *layers* and *tensors* on one rank."""
+    return tensors_bytes(_all(layers, tensors), scheme, tensor_parallel, expert_parallel)
 
 
 def bytes_by_role(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.budget import RankBudget, State, budget_for, prepare, with_memory
+from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, load_model
 from planner.deployment import CHECKPOINT, Device
@@ -38,7 +38,7 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
         for chosen, ranks in prepared:
-            match = _match(chosen, with_memory(ranks, device.memory_bytes), device)
+            match = _match(chosen, on_device(ranks, device), device)
             if match.state is State.FITS:
                 matches.append(match)
                 break

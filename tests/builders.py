@@ -25,7 +25,7 @@ def latent(heads: int = 128) -> LatentAttention:
 
 
 def state(elements: int = 1000) -> Recurrence:
-    return Recurrence(kind="mamba", states=(StateTensor(name="ssm", elements=elements, format=FP32),))
+    return Recurrence(kind="mamba", states=(StateTensor(name="ssm", rows=elements, columns=1, format=FP32),))
 
 
 def layer(*mixers: Mixer, tensors: tuple[Tensor, ...] = ()) -> Layer:

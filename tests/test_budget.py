@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.budget import State, plan, prepare, with_memory
+from planner.budget import State, on_device, plan, prepare
 from planner.capacity import largest, max_context_tokens, max_users
 from planner.deployment import Workload
 from planner.engines import find_engine
@@ -95,7 +95,7 @@ def test_more_memory_never_fits_less(memory: int, extra: int, tokens: int, users
     """What fits on a card fits on a larger one, and a larger one holds no shorter context."""
     workload = Workload(context_tokens=tokens, users=users)
     small, large = prepare(MIXED, deployment(memory)), prepare(MIXED, deployment(memory + extra))
-    assert with_memory(small, memory + extra) == large
+    assert on_device(small, deployment(memory + extra).device) == large
     if plan(MIXED, deployment(memory), workload).fits:
         assert plan(MIXED, deployment(memory + extra), workload).fits
     assert (max_context_tokens(small) or 0) <= (max_context_tokens(large) or 0)

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 # a package stands for all its modules. A new module gets a place here first.
 LAYERS = (
     ("planner.units", "planner.errors"),
-    ("planner.borders", "planner.line_item", "planner.formats"),
+    ("planner.borders", "planner.engine_data", "planner.line_item", "planner.formats"),
     ("planner.architecture",),
     ("planner.deployment",),
     ("planner.calibration", "planner.logs", "planner.readers"),

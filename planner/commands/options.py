@@ -42,6 +42,14 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kv-cache-k", help="format of the keys alone")
     parser.add_argument("--kv-cache-v", help="format of the values alone")
     parser.add_argument("--engine", default="minimum", help=f"one of: {', '.join(ENGINES)}")
+    parser.add_argument("--engine-version", help="whose rules and defaults are used; default: the newest one known")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the engine, such as max_num_seqs=64; repeat it for more",
+    )
     parser.add_argument("--context", type=whole, help="tokens per request; default 8,192 or the model's limit")
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
 
@@ -54,7 +62,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:
     """The Choices among *arguments*; *given* comes first."""
     known = {field.name for field in fields(Choices)}
-    return Choices(**{name: value for name, value in vars(arguments).items() if name in known} | given)
+    values = {name: value for name, value in vars(arguments).items() if name in known}
+    return Choices(**values | {"set": tuple(arguments.set)} | given)
 
 
 def print_rows(rows: Sequence[Row], as_json: bool, nothing: str) -> None:

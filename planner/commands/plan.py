@@ -11,12 +11,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, config.json, or a directory with one")
     parser.add_argument("--device", help="a name from 'kvbudget devices'")
     parser.add_argument("--memory", help="one card's memory instead of a device, such as 8GiB")
-    parser.add_argument("--device-count", type=whole, help="default: tensor × pipeline parallel")
+    parser.add_argument("--device-count", type=whole, help="default: tensor × pipeline × data parallel")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests resident at once; default 1")
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument("--pipeline-parallel", type=whole)
+    parser.add_argument("--data-parallel", type=whole, help="replicas of the attention, each with users of its own")
+    parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")
     add_json(parser)
 
 

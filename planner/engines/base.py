@@ -1,13 +1,13 @@
 """What every engine answers: what each device holds, how its cache grows, what it reserves, how big the pool is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from planner.architecture import Architecture, Layer, Tensor, Tower
 from planner.deployment import Deployment
 from planner.kv_cache import KVCacheSpec
-from planner.line_item import LineItem
+from planner.line_item import Basis, LineItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +19,45 @@ class Rank:
     towers: tuple[Tower, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """One device's part of the model, and the bytes that are left there for caches."""
+
+    rank: Rank
+    pool_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineReport:
+    """What an engine prints about its pool when it starts, or why it refuses to.
+
+    *version* is the version whose rules were used. *pool_tokens* and *max_concurrency* are the engine's own figures,
+    which may count tokens in another way than a plan does. *longest_start_tokens* is the longest context with which it
+    starts, ``None`` without a limit. *refusals* are sentences; empty when it starts. *notes* are worth knowing.
+    """
+
+    version: str
+    pool_bytes: int
+    pool_tokens: int
+    max_concurrency: float
+    longest_start_tokens: int | None
+    num_blocks: int
+    block_size: int
+    blocks_per_request: int
+    groups: tuple[str, ...]
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Engine(Protocol):
-    """One engine's own arithmetic. All bytes are one device's."""
+    """One engine's own arithmetic. All bytes are one device's.
+
+    *cache_basis* is what the bytes of a request rest on. *follows_card*: caches or runtime depend on the card's size.
+    """
 
     name: str
+    cache_basis: Basis
+    follows_card: bool
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """The different device loads: one a pipeline stage."""
@@ -40,8 +75,18 @@ class Engine(Protocol):
         """What the engine takes beside weights and cache."""
         ...
 
-    def pool_bytes(self, memory_bytes: int, taken_bytes: int) -> int:
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """What is left for caches, negative when weights and runtime alone are too big."""
+        ...
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        """Why the pool is not all that weights and runtime leave, in words."""
+        ...
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+    ) -> EngineReport | None:
+        """What it prints for these pools, ``None`` for an engine that prints nothing of its own."""
         ...
 
 

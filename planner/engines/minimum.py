@@ -1,17 +1,21 @@
 """The architectural minimum: what any engine must at least hold. Nothing is rounded, padded or reserved."""
 
+from collections.abc import Sequence
+
 from planner.architecture import Architecture
 from planner.deployment import Deployment
-from planner.engines.base import Rank
+from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.split import pipeline_ranks, split_heads
 from planner.kv_cache import KVCacheSpec, bytes_for, model_specs
-from planner.line_item import LineItem
+from planner.line_item import Basis, LineItem
 
 
 class Minimum:
     """Weights and caches alone; ``overhead_bytes`` states everything else as one figure."""
 
     name = "minimum"
+    cache_basis = Basis.EXACT
+    follows_card = False
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         return pipeline_ranks(architecture, deployment.pipeline_parallel)
@@ -26,5 +30,13 @@ class Minimum:
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return ()
 
-    def pool_bytes(self, memory_bytes: int, taken_bytes: int) -> int:
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         return memory_bytes - taken_bytes
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        return "all that weights and runtime leave"
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+    ) -> EngineReport | None:
+        return None

@@ -63,7 +63,7 @@ def _share(mixers: Iterable[Mixer], tensor_parallel: int) -> Iterable[Mixer]:
             case Attention():
                 yield replace(mixer, num_key_value_heads=-(-mixer.num_key_value_heads // tensor_parallel))
             case Recurrence():
-                states = tuple(replace(s, elements=-(-s.elements // tensor_parallel)) for s in mixer.states)
+                states = tuple(replace(s, rows=-(-s.rows // tensor_parallel)) for s in mixer.states)
                 yield replace(mixer, states=states)
             case _:
                 yield mixer

@@ -1,0 +1,207 @@
+"""An engine's settings and rules by version: figures from ``presets/engines/``, and what a user set among them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.errors import BadPreset, PlannerError
+from planner.units import parse_bytes, shorten
+
+Version = tuple[int, ...]
+
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", re.ASCII)
+_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+_MAX_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dated:
+    """A value that holds from the version *since* on, until a later entry replaces it."""
+
+    since: str
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One option by the engine's own name. *type*: ``int``, ``float``, ``bool``, ``bytes`` or ``choice``.
+
+    Without *defaults* it is not set: the engine derives it, as *meaning* says.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+    minimum: float = 0
+    maximum: float = 10**12
+    defaults: tuple[Dated, ...] = ()
+
+    def parse(self, text: str) -> Any:
+        """The value written as *text*; raises PlannerError with what is possible."""
+        value = self._read(text.strip())
+        if value is None:
+            raise PlannerError(f"{self.name} = {shorten(text)!r} is not possible: it must be {self.expected}.")
+        return value
+
+    @property
+    def expected(self) -> str:
+        """What may be written, in words."""
+        match self.type:
+            case "choice":
+                return f"one of: {', '.join(self.choices)}"
+            case "bool":
+                return "true or false"
+            case "bytes":
+                return "a size such as 8GiB"
+            case "int":
+                return f"a whole number between {self.minimum:,.0f} and {self.maximum:,.0f}"
+            case _:
+                return f"a number between {self.minimum:g} and {self.maximum:g}"
+
+    def _read(self, text: str) -> Any:
+        match self.type:
+            case "choice":
+                return text.lower() if text.lower() in self.choices else None
+            case "bool":
+                return _FLAGS.get(text.lower())
+            case "bytes":
+                return parse_bytes(text, self.name)
+        try:
+            value = int(text.replace(",", "")) if self.type == "int" else float(text)
+        except ValueError:
+            return None
+        return value if len(text) <= _MAX_DIGITS and self.minimum <= value <= self.maximum else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineData:
+    """All that is known of one engine's versions.
+
+    *newest* is used when no version is given; rules for later versions are known from source, not from readings.
+    """
+
+    name: str = ""
+    title: str = ""
+    newest: str = ""
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """Settings and rules of one version, with what the user set. *stated*: the version was given.
+
+    A setting is ``None`` where the engine derives it.
+    """
+
+    version: str = ""
+    stated: bool = False
+    values: Mapping[str, Any] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    def rule(self, name: str) -> Any:
+        """The rule *name* as this version has it."""
+        return self.rules[name]
+
+    def integer(self, name: str) -> int | None:
+        value: int | None = self.values[name]
+        return value
+
+    def number(self, name: str) -> float:
+        value: float = self.values[name]
+        return value
+
+    def flag(self, name: str) -> bool | None:
+        value: bool | None = self.values[name]
+        return value
+
+    def text(self, name: str) -> str | None:
+        value: str | None = self.values[name]
+        return value
+
+
+def settle(data: EngineData, engine: str, version: str | None, given: Iterable[str]) -> EngineSettings:
+    """The settings of *version*, or of the newest one known, with ``KEY=VALUE`` of *given* in place of its defaults.
+
+    Raises PlannerError for a version that is none, and for a setting that the engine does not have.
+    """
+    if version is not None and not data.newest:
+        raise PlannerError(f"Engine {engine!r} has no versions; leave --engine-version out.")
+    number = parse_version(version or data.newest or "0.0")
+    values = {name: _at(setting.defaults, number) for name, setting in data.settings.items()}
+    chosen = dict(_pairs(data, engine, given))
+    return EngineSettings(
+        version=version or data.newest,
+        stated=version is not None,
+        values=values | chosen,
+        given=frozenset(chosen),
+        rules={name: _at(entries, number) for name, entries in data.rules.items()},
+    )
+
+
+def parse_version(text: str) -> Version:
+    """The release that *text* begins with: ``0.26.1rc1.dev608`` is (0, 26, 1)."""
+    match = _VERSION.match(text.strip())
+    if match is None:
+        raise PlannerError(f"engine_version {shorten(text)!r} is not a version: write it as 0.26 or 0.26.1.")
+    return tuple(int(part) for part in match.groups(default="0"))
+
+
+def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
+    """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
+    where = f"engines/{name}.toml"
+    unknown = table.keys() - {"title", "newest", "settings", "rules"}
+    if unknown:
+        raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
+    settings = {
+        key: _setting(key, entry, f"{where}: settings.{key}") for key, entry in table.get("settings", {}).items()
+    }
+    rules = {key: _dated(entries, f"{where}: rules.{key}") for key, entries in table.get("rules", {}).items()}
+    return EngineData(name=name, title=table["title"], newest=table["newest"], settings=settings, rules=rules)
+
+
+def _setting(name: str, table: Mapping[str, Any], where: str) -> Setting:
+    values = dict(table)
+    values["choices"] = tuple(values.get("choices", ()))
+    values["defaults"] = _dated(values.get("defaults", ()), f"{where}.defaults")
+    try:
+        return Setting(name=name, **values)
+    except TypeError as error:
+        raise BadPreset(f"Value of {where!r} is not a setting: {error}.") from error
+
+
+def _dated(entries: Any, where: str) -> tuple[Dated, ...]:
+    try:
+        found = tuple(Dated(**entry) for entry in entries)
+        versions = [parse_version(entry.since) for entry in found]
+    except (TypeError, PlannerError) as error:
+        raise BadPreset(f"Value of {where!r} is not a list of since, value and source: {error}") from error
+    if versions != sorted(versions):
+        raise BadPreset(f"Value of {where!r} is not in the order of versions.")
+    return found
+
+
+def _at(entries: Iterable[Dated], version: Version) -> Any:
+    """The last value that holds at *version*; ``None`` before the first."""
+    value = None
+    for entry in entries:
+        if parse_version(entry.since) > version:
+            break
+        value = entry.value
+    return value
+
+
+def _pairs(data: EngineData, engine: str, given: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for text in given:
+        name, equals, value = text.partition("=")
+        key = name.strip().replace("-", "_")
+        if not equals:
+            raise PlannerError(f"--set {shorten(text)!r} is not KEY=VALUE, such as max_num_seqs=64.")
+        if key not in data.settings:
+            known = ", ".join(sorted(data.settings)) or "none"
+            raise PlannerError(f"Engine {engine!r} has no setting {shorten(key)!r}; it knows: {known}.")
+        yield key, data.settings[key].parse(value)

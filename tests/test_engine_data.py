@@ -1,0 +1,107 @@
+"""Settings and rules by version: what holds when, and what a user may set."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.choices import Choices
+from planner.engine_data import parse_engine_data, parse_version, settle
+from planner.errors import BadPreset, PlannerError
+
+DATA = parse_engine_data(
+    "demo",
+    {
+        "title": "Demo",
+        "newest": "0.28",
+        "settings": {
+            "share": {
+                "type": "float",
+                "minimum": 0.1,
+                "maximum": 1,
+                "meaning": "share of the card",
+                "defaults": [{"since": "0.1", "value": 0.90}, {"since": "0.26", "value": 0.92}],
+            },
+            "seqs": {"type": "int", "minimum": 1, "maximum": 1000, "meaning": "sequences"},
+            "mode": {"type": "choice", "choices": ["none", "all"], "meaning": "mode"},
+            "eager": {"type": "bool", "meaning": "no graphs"},
+            "pool": {"type": "bytes", "meaning": "pool"},
+        },
+        "rules": {"print": [{"since": "0.1", "value": "blocks"}, {"since": "0.21", "value": "tokens"}]},
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "share", "printed"),
+    [
+        (None, 0.92, "tokens"),
+        ("0.26.0", 0.92, "tokens"),
+        ("0.25.3", 0.90, "tokens"),
+        ("0.20.1rc1.dev16", 0.90, "blocks"),
+    ],
+)
+def test_the_last_entry_up_to_a_version_holds(version: str | None, share: float, printed: str) -> None:
+    settings = settle(DATA, "demo", version, ())
+    assert (settings.number("share"), settings.rule("print")) == (share, printed)
+    assert settings.version == (version or "0.28")
+    assert settings.integer("seqs") is None
+
+
+def test_what_is_given_replaces_the_default() -> None:
+    settings = settle(DATA, "demo", None, ("share=0.5", "seqs=64", "mode=ALL", "eager=true", "pool=1.5GiB"))
+    assert settings.values == {"share": 0.5, "seqs": 64, "mode": "all", "eager": True, "pool": 3 * 2**29}
+    assert settings.given == {"share", "seqs", "mode", "eager", "pool"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("colour=red", "Engine 'demo' has no setting 'colour'; it knows: eager, mode, pool, seqs, share."),
+        ("seqs", "--set 'seqs' is not KEY=VALUE"),
+        ("seqs=0", "seqs = '0' is not possible: it must be a whole number between 1 and 1,000."),
+        ("seqs=1.5", "must be a whole number"),
+        ("share=nan", "share = 'nan' is not possible: it must be a number between 0.1 and 1."),
+        ("share=inf", "must be a number between"),
+        ("mode=some", "must be one of: none, all"),
+        ("eager=maybe", "must be true or false"),
+        ("pool=-1GiB", "pool '-1GiB' is not a size"),
+        ("seqs=" + "9" * 5000, "is not possible"),
+    ],
+)
+def test_bad_settings_get_one_sentence(given: str, sentence: str) -> None:
+    with pytest.raises(PlannerError) as refusal:
+        settle(DATA, "demo", None, (given,))
+    assert sentence in str(refusal.value)
+
+
+def test_versions_are_read_as_engines_write_them() -> None:
+    assert parse_version("0.26.1rc1.dev608") == parse_version("v0.26.1") == (0, 26, 1)
+    assert parse_version("0.9") < parse_version("0.10")
+    for text in ("", "newest", "2026", "-1.2"):
+        with pytest.raises(PlannerError, match="is not a version"):
+            parse_version(text)
+
+
+def test_an_engine_without_versions_says_so() -> None:
+    with pytest.raises(PlannerError, match="has no versions"):
+        settle(parse_engine_data("x", {"title": "x", "newest": ""}), "x", "0.1", ())
+
+
+def test_entries_out_of_order_are_refused_by_path() -> None:
+    entries = [{"since": "0.21", "value": 1}, {"since": "0.9", "value": 2}]
+    with pytest.raises(BadPreset, match=r"engines/x.toml: rules.r' is not in the order of versions"):
+        parse_engine_data("x", {"title": "x", "newest": "1.0", "rules": {"r": entries}})
+
+
+@given(st.text(max_size=40))
+def test_any_text_gives_settings_or_one_sentence(text: str) -> None:
+    """Parsing never fails with anything but a PlannerError."""
+    try:
+        settle(DATA, "demo", None, (text,))
+    except PlannerError as error:
+        assert str(error).endswith(".")
+
+
+def test_a_command_repeats_every_setting() -> None:
+    command = Choices(model="m", memory="8GiB", set=("a=1", "b=2")).command()
+    assert command == "kvbudget plan --model m --memory 8GiB --set a=1 --set b=2"
