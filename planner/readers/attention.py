@@ -42,7 +42,8 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     structure, hidden, heads = decoder.structure, decoder.hidden_size, plan.num_attention_heads
     key_value_heads = 0 if plan.shares_cache else plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
-    yield from decoder.linear("self_attn.q_proj", heads * plan.head_dim, hidden, bias)
+    gated = 2 if decoder.is_on(structure.output_gate) else 1
+    yield from decoder.linear("self_attn.q_proj", gated * heads * plan.head_dim, hidden, bias)
     if key_value_heads:
         yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
         if plan.kind != FULL or not decoder.is_on(structure.keys_as_values):

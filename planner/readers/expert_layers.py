@@ -16,6 +16,9 @@ def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     if values.is_list("moe_layers"):
         chosen = frozenset(values.integers("moe_layers"))
         return [index in chosen for index in range(number)]
+    if values.optional_integer("expert_layer_period") is not None:
+        period, offset = values.integer("expert_layer_period"), values.integer("expert_layer_offset", minimum=0)
+        return [index % period == offset for index in range(number)]
     first = values.optional_integer("first_k_dense_replace", minimum=0) or 0
     last = values.optional_integer("moe_layer_end_index", minimum=-1)
     every = values.optional_integer("moe_layer_freq") or 1

@@ -6,13 +6,14 @@ from dataclasses import fields
 from planner.errors import BadPreset
 from planner.formats import Role
 from planner.readers.family import Condition, ExtraTensor, Family, Size, TowerRule
+from planner.readers.mixers import MIXERS
 from planner.readers.structure import CHOICES, LayerKind, Structure
 
 _TEXTS = ("source", "retrieved", "refused", "nested_model_type")
-_TABLES = ("aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
+_TABLES = ("classes", "aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
 _LISTS = ("conditions", "extra", "towers")
 _KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
-_PLACES = ("layer", "dense", "experts", "full_attention", "sliding_attention", "outer")
+_PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
 
 
 def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
@@ -29,6 +30,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         refused=texts["refused"],
         nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
         nested_model_type=texts["nested_model_type"],
+        classes=_names(tables["classes"], f"{path}: classes"),
         aliases=_spellings(tables["aliases"], f"{path}: aliases"),
         defaults=defaults,
         nested_defaults=tables["nested_defaults"],
@@ -123,6 +125,8 @@ def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]
         entry = value if isinstance(value, Mapping) else {"mixer": value}
         if "mixer" not in entry or not set(entry) <= {"mixer", "feed_forward"}:
             raise BadPreset(f"{where} must be a mixer, or a table of mixer and feed_forward.")
+        if entry["mixer"] not in MIXERS:
+            raise BadPreset(f"{where} must be one of: {', '.join(MIXERS)}.")
         kinds[word] = LayerKind(**{key: _text(part, f"{where}.{key}") for key, part in entry.items()})
     return kinds
 

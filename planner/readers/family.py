@@ -52,6 +52,7 @@ class Family:
 
     *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file omits it.
     *nested_defaults* are the wrapper's own text dimensions, used with a warning. *refused* says why it cannot be read.
+    *classes* leads from a model class to the type whose rules it follows, where files name the wrong type.
     *layer_kinds* says what its words for layers mean.
     *instead* names, by kind of layer or for ``all``, the keys that come before a dimension's usual one.
     """
@@ -62,6 +63,7 @@ class Family:
     refused: str = ""
     nested: tuple[str, ...] = ()
     nested_model_type: str = ""
+    classes: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
     nested_defaults: Mapping[str, object] = field(default_factory=dict)

@@ -19,8 +19,11 @@ def feed_forward_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
         yield from _mlp(decoder, "mlp", size, decoder.is_on(decoder.structure.mlp_bias))
 
 
-def _mlp(decoder: Decoder, prefix: str, intermediate_size: int, bias: bool) -> Iterator[Tensor]:
-    hidden = decoder.hidden_size
+def _mlp(
+    decoder: Decoder, prefix: str, intermediate_size: int, bias: bool, width: int | None = None
+) -> Iterator[Tensor]:
+    """A feed-forward part on *width*, the hidden size unless it is told another."""
+    hidden = width or decoder.hidden_size
     if decoder.structure.feed_forward == "gated":
         yield from decoder.linear(f"{prefix}.gate_proj", intermediate_size, hidden, bias)
     yield from decoder.linear(f"{prefix}.up_proj", intermediate_size, hidden, bias)
@@ -38,7 +41,11 @@ def _mixture(decoder: Decoder) -> Iterator[Tensor]:
     )
     if decoder.is_on(structure.correction_bias):
         yield decoder.vector("mlp.gate.e_score_correction_bias", experts, role=Role.ROUTER)
-    for tensor in _mlp(decoder, "mlp.experts", size, decoder.is_on(structure.expert_bias)):
+    latent = values.optional_integer("moe_latent_size")
+    if latent is not None:
+        yield from decoder.linear("mlp.fc1_latent_proj", latent, hidden, decoder.is_on(structure.mlp_bias))
+        yield from decoder.linear("mlp.fc2_latent_proj", hidden, latent, decoder.is_on(structure.mlp_bias))
+    for tensor in _mlp(decoder, "mlp.experts", size, decoder.is_on(structure.expert_bias), latent):
         role = Role.EXPERT if tensor.role is Role.LINEAR else tensor.role
         yield replace(tensor, role=role, count=experts, active=min(active, experts))
     yield from _shared_experts(decoder, size)

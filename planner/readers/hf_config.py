@@ -9,10 +9,11 @@ from planner.readers.conditions import settle
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
+from planner.readers.mtp import mtp_layers
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization import apply_quantization
 from planner.readers.stored import cache_format, stored_format
-from planner.readers.text_model import build_layers, mtp_layers, outer_tensors
+from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.towers import read_towers
 from planner.readers.unknown import assumed_warning, check_refused, check_understood, check_used
 from planner.readers.values import Values
@@ -43,7 +44,7 @@ def read_config(
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
-    wrapper = _family(model_type, knowledge)
+    wrapper = _by_class(config, _family(model_type, knowledge), knowledge)
     text = _find_text(config, model_type, wrapper, knowledge)
     rules = None if text.family else knowledge.unknown_rules()
     family = text.family or rules.family  # type: ignore[union-attr]
@@ -102,6 +103,15 @@ def _family(model_type: str, knowledge: Knowledge) -> Family | None:
     elif family.refused:
         raise UnsupportedModel(f"model_type {shorten(model_type)!r} {family.refused}.")
     return family
+
+
+def _by_class(config: Mapping[str, object], family: Family | None, knowledge: Knowledge) -> Family | None:
+    """The family of the model class that the file names, where its model_type says something else."""
+    classes = config.get("architectures")
+    if family is None or not isinstance(classes, list):
+        return family
+    others = [family.classes[name] for name in classes if isinstance(name, str) and name in family.classes]
+    return _family(others[0], knowledge) if others else family
 
 
 def _find_text(

@@ -11,7 +11,9 @@ from planner.readers.layer_words import FULL, layer_words
 from planner.readers.structure import LayerKind
 from planner.units import format_count, shorten
 
-WITH_ATTENTION = frozenset({FULL, SLIDING, CHUNKED})
+LIGHTNING = "lightning_attention"
+ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
+WITH_ATTENTION = frozenset({FULL, SLIDING, CHUNKED, LIGHTNING, ATTENTION_AND_MAMBA2})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,8 @@ def _feed_forward_widths(decoder: Decoder, kinds: Sequence[str], shared: Sequenc
     multiple = structure.intermediate_multiple
     usual = decoder.hidden_size * (values.integer(multiple) if isinstance(multiple, str) else multiple)
     doubled = decoder.is_on(structure.double_wide_shared)
+    if values.flag("block_auto_adjust_ff_dim"):
+        return [_two_thirds(decoder, size or usual) for size in _dimension(decoder, "intermediate_size", kinds)]
     return [
         (size or usual) // structure.intermediate_divisor * (2 if doubled and shares else 1)
         for size, shares in zip(_dimension(decoder, "intermediate_size", kinds), shared, strict=True)
@@ -170,6 +174,16 @@ def _multiplied(decoder: Decoder, number: int) -> list[int]:
         width = max(divisor, int(wanted + divisor / 2) // divisor * divisor)
         widths.append(width + divisor if width < 0.9 * wanted else width)
     return widths
+
+
+def _two_thirds(decoder: Decoder, width: int) -> int:
+    """LFM2's width: the file counts that of a part without a gate, of which two thirds weigh the same with one."""
+    values = decoder.values
+    width = 2 * width // 3
+    if values.get("block_ffn_dim_multiplier") is None:
+        return width
+    multiple = values.integer("block_multiple_of")
+    return -(-int(values.number("block_ffn_dim_multiplier") * width) // multiple) * multiple
 
 
 def _shared(decoder: Decoder, number: int) -> list[bool]:

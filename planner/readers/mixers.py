@@ -7,8 +7,21 @@ from planner.architecture import Mixer, Tensor
 from planner.readers.attention import attention, attention_tensors, latent_attention, latent_tensors
 from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING
 from planner.readers.decoder import Decoder
+from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
 from planner.readers.layer_words import FULL
-from planner.readers.layout import LayerPlan
+from planner.readers.layout import ATTENTION_AND_MAMBA2, LIGHTNING, LayerPlan
+from planner.readers.linear_attention import (
+    gated_delta_net,
+    gated_delta_net_tensors,
+    kimi_delta_attention,
+    kimi_delta_tensors,
+    lightning_attention,
+    lightning_tensors,
+)
+from planner.readers.rwkv import rwkv, rwkv_tensors
+from planner.readers.short_convolution import short_convolution, short_convolution_tensors
+from planner.readers.state_space import mamba, mamba2, mamba2_tensors, mamba_tensors
+from planner.readers.xlstm import mlstm, mlstm_tensors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +32,31 @@ class MixerRule:
     tensors: Callable[[Decoder, LayerPlan], Iterator[Tensor]]
 
 
+def _side_by_side(*rules: MixerRule) -> MixerRule:
+    """Mixers that work on the same input in one layer, each with what it keeps and weighs."""
+    return MixerRule(
+        mixers=lambda decoder, plan: tuple(mixer for rule in rules for mixer in rule.mixers(decoder, plan)),
+        tensors=lambda decoder, plan: (tensor for rule in rules for tensor in rule.tensors(decoder, plan)),
+    )
+
+
 _STANDARD = MixerRule(mixers=attention, tensors=attention_tensors)
+_MAMBA2 = MixerRule(mixers=mamba2, tensors=mamba2_tensors)
 
 MIXERS: dict[str, MixerRule] = {
     FULL: _STANDARD,
     SLIDING: _STANDARD,
     CHUNKED: _STANDARD,
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
+    LIGHTNING: MixerRule(mixers=lightning_attention, tensors=lightning_tensors),
+    "mamba": MixerRule(mixers=mamba, tensors=mamba_tensors),
+    "mamba2": _MAMBA2,
+    ATTENTION_AND_MAMBA2: _side_by_side(_STANDARD, _MAMBA2),
+    "gated_delta_net": MixerRule(mixers=gated_delta_net, tensors=gated_delta_net_tensors),
+    "kimi_delta_attention": MixerRule(mixers=kimi_delta_attention, tensors=kimi_delta_tensors),
+    "short_convolution": MixerRule(mixers=short_convolution, tensors=short_convolution_tensors),
+    "rg_lru": MixerRule(mixers=gated_recurrence, tensors=gated_recurrence_tensors),
+    "rwkv": MixerRule(mixers=rwkv, tensors=rwkv_tensors),
+    "mlstm": MixerRule(mixers=mlstm, tensors=mlstm_tensors),
+    "none": MixerRule(mixers=lambda decoder, plan: (), tensors=lambda decoder, plan: iter(())),
 }

@@ -14,7 +14,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "feed_forward": ("gated", "plain"),
     "windows": ("none", "all", "pattern", "pattern_from_first", "pattern_and_first", "upper", "alternating_lower"),
     "window_kind": ("sliding", "chunked"),
-    "mtp": ("none", "deepseek"),
+    "mtp": ("none", "deepseek", "qwen"),
 }
 
 
@@ -73,4 +73,10 @@ class Structure:
     correction_bias: Switch = False
     shared_expert_gate: Switch = False
     dense_beside_experts: Switch = False
+    output_gate: Switch = False
+    """The query projection is twice as wide: half of it gates the attention's output."""
+    state_norms: Switch = False
+    """A state-space mixer normalises inside: Mamba its three small projections, Mamba-2 its output."""
+    low_rank_gates: Switch = True
+    """Kimi Delta Attention's two gates go through one head's width."""
     mtp: str = "none"

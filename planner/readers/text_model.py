@@ -1,6 +1,6 @@
 """A text model's layers and the tensors around them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from planner.architecture import Layer, Tensor
 from planner.formats import Role
@@ -59,25 +59,3 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
         yield decoder.matrix("lm_head", vocab_size, width, role=Role.HEAD)
     if decoder.is_on(structure.head_bias):
         yield decoder.vector("lm_head.bias", vocab_size, role=Role.BIAS, replicated=False)
-
-
-def mtp_layers(decoder: Decoder, layers: Sequence[Layer], vocab_size: int) -> tuple[Layer, ...]:
-    """Layers for multi-token prediction: one more decoder layer each, with a projection of token and hidden state.
-
-    Counted as published files store them, with a copy of embedding and head. Source: DeepSeek-V3, arXiv:2412.19437,
-    section 2.2.
-    """
-    number = decoder.values.optional_integer("num_nextn_predict_layers", minimum=0) or 0
-    if not number or decoder.structure.mtp == "none":
-        return ()
-    hidden = decoder.hidden_size
-    extra = (
-        decoder.matrix("embed_tokens", vocab_size, hidden, role=Role.EMBEDDING),
-        *decoder.norm("enorm", hidden),
-        *decoder.norm("hnorm", hidden),
-        decoder.matrix("eh_proj", hidden, 2 * hidden),
-        *decoder.norm("shared_head.norm", hidden),
-        decoder.matrix("shared_head.head", vocab_size, hidden, role=Role.HEAD),
-    )
-    last = layers[-1]
-    return (Layer(kind=last.kind, mixers=last.mixers, tensors=(*last.tensors, *extra)),) * number

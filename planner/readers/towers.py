@@ -82,7 +82,30 @@ def _gemma3_projector(values: Values, hidden_size: int) -> _Sizes:
     yield "mm_soft_emb_norm.weight", 1, hidden, 1
 
 
+def _qwen3_vision(values: Values, hidden_size: int) -> _Sizes:
+    """Qwen3's encoder of patches in space and time, and its mergers into the text model: one, and one a deep stack."""
+    hidden, intermediate = values.integer("hidden_size"), values.integer("intermediate_size")
+    layers, patch = values.integer("depth"), values.integer("patch_size")
+    merged = hidden * values.integer("spatial_merge_size") ** 2
+    pixels = values.integer("in_channels") * values.integer("temporal_patch_size") * patch * patch
+    yield from _linear("patch_embed.proj", hidden, pixels, 1)
+    yield "pos_embed.weight", values.integer("num_position_embeddings"), hidden, 1
+    yield from _linear("blocks.attn.qkv", 3 * hidden, hidden, layers)
+    yield from _linear("blocks.attn.proj", hidden, hidden, layers)
+    yield from _linear("blocks.mlp.linear_fc1", intermediate, hidden, layers)
+    yield from _linear("blocks.mlp.linear_fc2", hidden, intermediate, layers)
+    yield from _layer_norm("blocks.norm", hidden, 2 * layers)
+    stacks = len(values.integers("deepstack_visual_indexes")) if values.has("deepstack_visual_indexes") else 0
+    out = values.optional_integer("out_hidden_size") or hidden_size
+    yield from _layer_norm("merger.norm", hidden, 1)
+    for name, width, count in (("merger", merged, 1), ("deepstack_merger_list", merged, stacks)):
+        yield from _linear(f"{name}.linear_fc1", width, width, count)
+        yield from _linear(f"{name}.linear_fc2", out, width, count)
+    yield from _layer_norm("deepstack_merger_list.norm", merged, stacks)
+
+
 _LAYOUTS: dict[str, Callable[[Values, int], _Sizes]] = {
     "siglip": _siglip,
     "gemma3_projector": _gemma3_projector,
+    "qwen3_vision": _qwen3_vision,
 }

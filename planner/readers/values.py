@@ -124,6 +124,13 @@ class Values:
             return usual
         return self._whole(key, layer[key], minimum)
 
+    def number(self, key: str) -> float:
+        """The positive number at *key*, whole or not."""
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < _LARGEST:
+            raise self.wrong(key, value, "a positive number")
+        return float(value)
+
     def numbers(self, key: str, length: int) -> list[float]:
         """A list of numbers, one a layer."""
         found = []
