@@ -1,6 +1,7 @@
 """Every model preset is read, and its parameters are the published ones or differ by what the preset says."""
 
 import datetime
+from collections.abc import Callable
 from math import ceil
 
 import pytest
@@ -28,46 +29,65 @@ def test_parameters_and_what_is_not_loaded_make_the_published_total(preset: Mode
     assert preset.published_parameters == parameters(architecture) + sum(preset.also_published.values())
 
 
-@pytest.mark.parametrize("preset", REAL, ids=by_name)
-def test_a_difference_is_said_in_words(preset: ModelPreset) -> None:
-    assert bool(preset.also_published) == bool(preset.parameters_note)
-    assert set(preset.also_published) <= EXTRAS.keys() | {"mtp"}
+Extra = Callable[[ModelPreset, Architecture], int]
 
 
-@pytest.mark.parametrize("preset", REAL, ids=by_name)
-def test_prediction_layers_in_the_files_are_the_ones_that_are_planned(preset: ModelPreset) -> None:
-    if "mtp" in preset.also_published:
-        assert parameters_by_role(load_preset(preset.name))["mtp"] == preset.also_published["mtp"]
+def mtp(preset: ModelPreset, architecture: Architecture) -> int:
+    return parameters_by_role(architecture)["mtp"]
 
 
-def fp8_scales(architecture: Architecture) -> int:
-    """One scale a block of 128 × 128, in every linear layer and expert but the projection into the MTP layer."""
+def mtp_without_embeddings(preset: ModelPreset, architecture: Architecture) -> int:
+    """The same without its copies of the embedding and the head."""
+    return mtp(preset, architecture) - 2 * tied_head(preset, architecture)
+
+
+def fp8_scales(preset: ModelPreset, architecture: Architecture) -> int:
+    """One scale a block of 128 × 128, in every linear layer and expert but those that the files keep in 16 bit."""
     return sum(
         count * tensor.count * ceil(tensor.rows / 128) * ceil(tensor.columns / 128)
         for layer, count in distinct_layers((*architecture.layers, *architecture.mtp_layers))
         for tensor in layer.tensors
-        if tensor.role in (Role.LINEAR, Role.EXPERT) and tensor.name != "eh_proj.weight"
+        if tensor.role in (Role.LINEAR, Role.EXPERT) and not tensor.name.startswith(IN_16_BIT)
     )
 
 
-def tied_head(architecture: Architecture) -> int:
+IN_16_BIT = ("eh_proj", "self_attn.indexer.weights_proj")
+
+
+def tied_head(preset: ModelPreset, architecture: Architecture) -> int:
     return architecture.vocab_size * architecture.hidden_size
 
 
-def rotary_frequencies(architecture: Architecture) -> int:
-    """Half a head a layer."""
-    return sum(count * layer.mixers[0].head_dim // 2 for layer, count in distinct_layers(architecture.layers))
+def rotary_frequencies(preset: ModelPreset, architecture: Architecture) -> int:
+    """One for every two rotated dimensions of a head, in each layer; for MLA, of hidden size over heads."""
+    heads = preset.config["num_attention_heads"]
+    rotated = int(preset.config["hidden_size"] // heads * preset.config.get("rotary_pct", 1))
+    return len(architecture.layers) * rotated // 2
 
 
-EXTRAS = {"scales": fp8_scales, "tied_head": tied_head, "rotary_frequencies": rotary_frequencies}
+def causal_masks(preset: ModelPreset, architecture: Architecture) -> int:
+    """Context by context in every layer; GPT-Neo's files have those of half of the layers."""
+    masks = len(architecture.layers) // (2 if preset.config["model_type"] == "gpt_neo" else 1)
+    assert architecture.max_position_embeddings
+    return masks * architecture.max_position_embeddings**2
+
+
+EXTRAS: dict[str, Extra] = {
+    "mtp": mtp,
+    "mtp_without_embeddings": mtp_without_embeddings,
+    "scales": fp8_scales,
+    "tied_head": tied_head,
+    "rotary_frequencies": rotary_frequencies,
+    "causal_masks": causal_masks,
+}
 
 
 @pytest.mark.parametrize("preset", [preset for preset in REAL if preset.also_published], ids=by_name)
-def test_what_is_not_loaded_follows_from_the_figures(preset: ModelPreset) -> None:
+def test_what_is_not_loaded_is_said_in_words_and_follows_from_the_figures(preset: ModelPreset) -> None:
+    assert preset.parameters_note
     architecture = load_preset(preset.name)
     for extra, number in preset.also_published.items():
-        if extra in EXTRAS:
-            assert EXTRAS[extra](architecture) == number, extra
+        assert EXTRAS[extra](preset, architecture) == number, extra
 
 
 @pytest.mark.parametrize("preset", MODELS, ids=by_name)
