@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from planner import presets
+from planner import performance_presets, presets
 from planner.borders import validate
 from planner.deployment import Device
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.presets import ModelPreset
+from planner.speculation import PublishedDraft
 
 
 def check_presets() -> Iterator[str]:
@@ -29,6 +30,10 @@ def check_presets() -> Iterator[str]:
         validate(ModelPreset, asdict(preset), f"architectures/{preset.family}.toml: {preset.name}")
         presets.load_preset(preset.name)
     yield f"{len(models)} models"
+    for name, draft in performance_presets.drafts().items():
+        validate(PublishedDraft, asdict(draft), f"speculation.toml: {name}")
+        draft.acceptance_per_token()
+    yield f"{len(performance_presets.drafts())} published drafts"
 
 
 def _unique_names(aliases: dict[str, tuple[str, ...]], where: str) -> None:

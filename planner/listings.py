@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from planner import presets
+from planner import performance_presets, presets
 from planner.engines import ENGINES
 from planner.export import Row
 
@@ -67,10 +67,29 @@ def engine_rows() -> list[Row]:
     return [{"name": name, "title": (engine.__doc__ or "").split("\n")[0]} for name, engine in ENGINES.items()]
 
 
+def draft_rows() -> list[Row]:
+    """Acceptance, as stated or as the tokens of a pass imply it, and the speed-up of every published draft."""
+    return [
+        {
+            "name": draft.name,
+            "method": draft.method,
+            "model": draft.model,
+            "acceptance": draft.acceptance_per_token(),
+            "draft_tokens": draft.draft_tokens,
+            "tokens_per_pass": draft.tokens_per_pass,
+            "draft_cost": draft.draft_cost,
+            "speedup": draft.speedup,
+            "source": draft.source,
+        }
+        for draft in performance_presets.drafts().values()
+    ]
+
+
 LISTINGS: dict[str, Callable[[], list[Row]]] = {
     "models": model_rows,
     "devices": device_rows,
     "formats": format_rows,
     "engines": engine_rows,
+    "drafts": draft_rows,
 }
 """Rows by the command that lists them."""

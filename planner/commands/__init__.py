@@ -5,10 +5,13 @@ COMMANDS = {
     "table": ("planner.commands.table", "models × weight formats × memory sizes"),
     "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
     "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
+    "speculate": ("planner.commands.speculate", "what a draft is worth: faster or slower, and by how much"),
+    "arithmetic": ("planner.commands.arithmetic", "what a cache saves: arithmetic of one head with and without"),
     "models": ("planner.commands.listing", "the model presets"),
     "devices": ("planner.commands.listing", "the cards with nominal and usable memory"),
     "formats": ("planner.commands.listing", "the number formats with bytes and elements of a block"),
     "engines": ("planner.commands.listing", "the engines whose rules are known"),
+    "drafts": ("planner.commands.listing", "published acceptance of draft models, n-grams, MTP, EAGLE, Medusa"),
     "check": ("planner.commands.check", "validate every file in presets/"),
 }
 """Each command's module and its line in ``kvbudget --help``."""

@@ -1,6 +1,7 @@
 """Options that several commands share, and what their words may be."""
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -18,6 +19,17 @@ def whole(text: str) -> int:
     if len(digits) > _MAX_DIGITS or not digits.isascii() or not digits.removeprefix("-").isdigit():
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return int(digits)
+
+
+def number(text: str) -> float:
+    """A finite number, such as 0.7."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number")
+    return value
 
 
 def names(text: str) -> list[str]:

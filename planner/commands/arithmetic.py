@@ -1,0 +1,23 @@
+import argparse
+
+from planner.commands import DONE
+from planner.commands.options import add_json, whole
+from planner.export import to_json
+from planner.multiply_accumulates import cache_arithmetic
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tokens", type=whole, required=True, help="tokens generated, one step each")
+    parser.add_argument("--head-dim", type=whole, default=64, help="width of the head; default 64")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    result = cache_arithmetic(arguments.tokens, arguments.head_dim)
+    if arguments.json:
+        print(to_json(result))
+    else:
+        from planner.performance_text import arithmetic_text
+
+        print(arithmetic_text(result))
+    return DONE
