@@ -58,6 +58,11 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield from _sinks(decoder, plan)
 
 
+def linear_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """One projection in place of attention: Nemotron-NAS."""
+    yield decoder.matrix("self_attn.linear_attn", decoder.hidden_size, decoder.hidden_size)
+
+
 def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """Multi-head latent attention: DeepSeek-V2, arXiv:2405.04434, section 2.1."""
     heads = plan.num_attention_heads

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from planner.readers.block_configs import block_values
 from planner.readers.family import Family
 from planner.readers.values import Values
 
@@ -20,6 +21,8 @@ def settle(
             structure = replace(structure, **condition.structure)  # type: ignore[arg-type]
             for key, value in condition.values.items():
                 forced[key] = values.get(value) if isinstance(value, str) else value
-    if not family.conditions:
+    if structure.layers == "blocks":
+        forced |= block_values(values)
+    if not forced and structure is family.structure:
         return family, values
     return replace(family, structure=structure), Values(table, model_type, family.aliases, defaults, forced)

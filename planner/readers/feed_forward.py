@@ -10,7 +10,9 @@ from planner.readers.layout import LayerPlan
 
 
 def feed_forward_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
-    """The tensors of one layer's feed-forward part: ``dense``, ``experts`` or ``none``."""
+    """The tensors of one layer's feed-forward part: ``dense``, ``experts``, one ``linear`` projection or ``none``."""
+    if plan.feed_forward == "linear":
+        yield decoder.matrix("mlp.linear_mlp", decoder.hidden_size, decoder.hidden_size)
     has_experts = plan.feed_forward == "experts"
     if has_experts:
         yield from _mixture(decoder)

@@ -21,7 +21,7 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts`` or ``none``; *intermediate_size* the dense width, 0 where there is none.
+    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* the dense width, 0 where there is none.
     """
 
     kind: str

@@ -4,7 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from planner.architecture import Mixer, Tensor
-from planner.readers.attention import attention, attention_tensors, latent_attention, latent_tensors
+from planner.readers.attention import (
+    attention,
+    attention_tensors,
+    latent_attention,
+    latent_tensors,
+    linear_tensors,
+)
 from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING
 from planner.readers.decoder import Decoder
 from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
@@ -58,5 +64,6 @@ MIXERS: dict[str, MixerRule] = {
     "rg_lru": MixerRule(mixers=gated_recurrence, tensors=gated_recurrence_tensors),
     "rwkv": MixerRule(mixers=rwkv, tensors=rwkv_tensors),
     "mlstm": MixerRule(mixers=mlstm, tensors=mlstm_tensors),
+    "linear": MixerRule(mixers=lambda decoder, plan: (), tensors=linear_tensors),
     "none": MixerRule(mixers=lambda decoder, plan: (), tensors=lambda decoder, plan: iter(())),
 }

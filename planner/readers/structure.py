@@ -8,7 +8,7 @@ Switch = bool | str
 """A literal, or the name of the config key that decides."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "layers": ("attention", *RULES),
+    "layers": ("attention", "blocks", *RULES),
     "attention": ("standard", "latent"),
     "qk_norm_width": ("head", "all"),
     "feed_forward": ("gated", "plain"),
@@ -30,7 +30,8 @@ class LayerKind:
 class Structure:
     """Switches of a decoder. A field's default is the plain Llama layer.
 
-    *layers* is the rule that names each layer where the file does not: ``attention`` everywhere, else a hybrid's.
+    *layers* is the rule that names each layer where the file does not: ``attention`` everywhere, ``blocks``
+    where ``block_configs`` lists them one by one, else a hybrid's.
 
     *windows* is the rule where the file has no pattern of its own: ``pattern`` makes each ``sliding_window_pattern``-th
     layer full (``pattern_from_first`` counts from the first, ``pattern_and_first`` adds it), ``upper`` windows the
@@ -57,6 +58,8 @@ class Structure:
     double_wide_shared: Switch = False
     """Layers that share another layer's cache have a feed-forward part twice as wide."""
     norms_per_layer: int = 2
+    norms_by_part: Switch = False
+    """Half of a layer's norms go with its mixer and half with its feed-forward part, where it has one."""
     norm_bias: Switch = False
     final_norm: Switch = True
     embedding_norm: Switch = False

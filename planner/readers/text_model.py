@@ -28,14 +28,17 @@ def build_layer(decoder: Decoder, plan: LayerPlan) -> Layer:
         tensors=(
             *rule.tensors(decoder, plan),
             *feed_forward_tensors(decoder, plan),
-            *_norms(decoder),
+            *_norms(decoder, plan),
             *layer_extras(decoder, plan),
         ),
     )
 
 
-def _norms(decoder: Decoder) -> Iterator[Tensor]:
-    for name in _NORMS[: decoder.structure.norms_per_layer]:
+def _norms(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    number = decoder.structure.norms_per_layer
+    if decoder.is_on(decoder.structure.norms_by_part):
+        number = number * ((plan.kind != "none") + (plan.feed_forward != "none")) // 2
+    for name in _NORMS[:number]:
         yield from decoder.norm(name, decoder.hidden_size)
 
 

@@ -46,7 +46,9 @@ class Values:
         self._forced = forced or {}
 
     def written(self, key: str) -> object:
-        """The value in the file itself under *key* or an alias, null where only nulls are, else a marker."""
+        """What is forced, or in the file itself under *key* or an alias, null where only nulls are, else a marker."""
+        if key in self._forced:
+            return self._forced[key]
         found: object = _MISSING
         for spelling in (*self._aliases.get(key, ()), key):
             value = self._at(spelling)
@@ -63,8 +65,6 @@ class Values:
 
     def get(self, key: str) -> object:
         """The value of *key*, its default, or None."""
-        if key in self._forced:
-            return self._forced[key]
         value = self.written(key)
         return self._defaults.get(key) if value is _MISSING else value
 
@@ -102,6 +102,13 @@ class Values:
             if not isinstance(value, str):
                 raise self.wrong(key, value, "a list of strings")
         return [str(value) for value in found]
+
+    def tables(self, key: str, length: int) -> list[Mapping[str, object]]:
+        """A list of one object a layer."""
+        found = self._list(key, length)
+        if not all(isinstance(entry, dict) for entry in found):
+            raise self.wrong(key, found, "a list of objects")
+        return found  # type: ignore[return-value]
 
     def integers(self, key: str, length: int | None = None, minimum: int = 0) -> list[int]:
         """A list of whole numbers, one a layer where *length* says how many layers there are."""
