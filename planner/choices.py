@@ -6,18 +6,16 @@ Command line, app and library all come through here, so that the same choices gi
 import shlex
 from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
 
 from planner import presets
 from planner.architecture import Architecture
 from planner.deployment import CHECKPOINT, Deployment, Device, Workload
 from planner.engine_data import settle
 from planner.engines import find_engine
-from planner.errors import BadFile, PlannerError
+from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme, find_format
-from planner.readers.hf_config import read_config
-from planner.readers.json_text import MAX_JSON_BYTES, parse_json
-from planner.units import format_bytes, parse_bytes, shorten
+from planner.model_files import load_model
+from planner.units import format_bytes, parse_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
@@ -49,6 +47,7 @@ class Choices:
     expert_parallel: int | None = None
     data_parallel: int | None = None
     overhead: str | None = None
+    online: bool = False
 
     def command(self) -> str:
         """The ``kvbudget`` command that gives the same plan; options at their default are left out."""
@@ -56,8 +55,9 @@ class Choices:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and value != field.default:
+                option = f"--{field.name.replace('_', '-')}"
                 for each in value if isinstance(value, tuple) else (value,):
-                    words += [f"--{field.name.replace('_', '-')}", str(each)]
+                    words += [option] if each is True else [option, str(each)]
         return shlex.join(words)
 
 
@@ -75,7 +75,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
 
     Raises PlannerError with the option at fault.
     """
-    model = architecture or load_model(choices.model)
+    model = architecture or load_model(choices.model, choices.online)
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices)
     engine = find_engine(choices.engine).name
     deployment = Deployment(
@@ -94,23 +94,6 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
-
-
-def load_model(name: str) -> Architecture:
-    """The architecture behind *name*: a preset's name or alias, a ``config.json``, or a directory with one.
-
-    Raises PlannerError for a name that is none of these.
-    """
-    path = Path(name)
-    if name.lower().endswith(".json") or _is_folder(name):
-        return _load_config_file(path / "config.json" if path.is_dir() else path)
-    return presets.load_preset(name)
-
-
-def read_config_text(text: str | bytes, title: str, file: str = "config.json") -> Architecture:
-    """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints."""
-    config = parse_json(text, file)
-    return read_config(config, presets.knowledge(), name=title, title=title, source="tensor shapes of the given config")
 
 
 def default_context_tokens(architecture: Architecture) -> int:
@@ -175,22 +158,3 @@ def _parallel(choices: Choices) -> tuple[int, int, int]:
             "leave one of them out."
         )
     return tensor, pipeline, data
-
-
-def _is_folder(name: str) -> bool:
-    """Whether *name* is a folder and can be nothing else: presets have no separators, and no name is empty."""
-    try:
-        return bool(name.strip()) and Path(name).is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _load_config_file(file: Path) -> Architecture:
-    try:
-        with file.open("rb") as stream:
-            text = stream.read(MAX_JSON_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadFile(f"{shorten(str(file))} cannot be read: {reason}.") from error
-    title = file.resolve().parent.name if file.name == "config.json" else file.stem
-    return read_config_text(text, title, file.name)

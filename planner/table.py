@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Choices, Chosen, choose, choose_device, load_model
+from planner.choices import Choices, Chosen, choose, choose_device
 from planner.deployment import CHECKPOINT
 from planner.export import Row
 from planner.kv_cache import bytes_per_token_at
+from planner.model_files import load_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ def table(
     devices = [choose_device(None, size) for size in memory]
     rows: list[TableRow] = []
     for model in models:
-        architecture = load_model(model) if isinstance(model, str) else model
+        architecture = load_model(model, base.online) if isinstance(model, str) else model
         for name in weights:
             chosen = choose(replace(base, device=None, memory="1GiB", weights=name), architecture)
             ranks = prepare(architecture, chosen.deployment)

@@ -1,6 +1,7 @@
 """Bytes to text and back, in one place. GiB is 2**30, GB is 10**9; they are never mixed."""
 
 import re
+from pathlib import PurePath
 
 from planner.errors import PlannerError
 
@@ -102,6 +103,12 @@ def shorten(text: str, limit: int = 60) -> str:
     """A user's own text, cut so that an error stays one readable line."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def shorten_path(path: PurePath, limit: int = 80) -> str:
+    """A path cut at its beginning: the end says which file it is."""
+    text = str(path)
+    return text if len(text) <= limit else f"…{text[1 - limit :]}"
 
 
 def _minus(number: int) -> str:

@@ -7,7 +7,7 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Choices, Chosen, choose, load_model
+from planner.choices import Choices, Chosen, choose
 from planner.deployment import CHECKPOINT, Device
 from planner.errors import PlannerError
 from planner.export import Row
@@ -55,7 +55,7 @@ def _tries(choices: Choices, weights: Sequence[str]) -> Iterator[Match]:
     for preset in presets.models():
         if preset.config.get("nominal_parameters"):
             continue
-        architecture = load_model(preset.name)
+        architecture = presets.load_preset(preset.name)
         for name in weights:
             try:
                 chosen, ranks = _prepared(replace(choices, model=preset.name, weights=name), architecture)

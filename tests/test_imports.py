@@ -27,7 +27,7 @@ LAYERS = (
     ("planner.answer", "planner.export", "planner.inspection", "planner.naive", "planner.verdict"),
     ("planner.toml_tables",),
     ("planner.presets",),
-    ("planner.performance_presets",),
+    ("planner.performance_presets", "planner.model_files"),
     ("planner.check", "planner.choices", "planner.listings"),
     ("planner.advice", "planner.bands", "planner.table", "planner.which"),
     ("planner.cli_text", "planner.performance_text"),

@@ -1,20 +1,22 @@
 import argparse
 
-from planner.choices import choose_cache, load_model
+from planner.choices import choose_cache
 from planner.commands import DONE
-from planner.commands.options import add_json, add_kv_cache
+from planner.commands.options import add_json, add_kv_cache, add_online
 from planner.export import to_json
 from planner.inspection import inspect_model
+from planner.model_files import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help="preset name or alias, config.json, or a directory with one")
+    parser.add_argument("model", help="preset name or alias, file, folder, or Hugging Face id (with --online)")
     add_kv_cache(parser)
+    add_online(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    architecture = load_model(arguments.model)
+    architecture = load_model(arguments.model, arguments.online)
     cache_format = choose_cache(arguments.kv_cache, architecture)
     found = inspect_model(architecture, cache_format, cache_format)
     if arguments.json:

@@ -63,7 +63,15 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
         help="a setting of the engine, such as max_num_seqs=64; repeat it for more",
     )
     parser.add_argument("--context", type=whole, help="tokens per request; default 8,192 or the model's limit")
+    add_online(parser)
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
+
+
+def add_online(parser: argparse.ArgumentParser) -> None:
+    """``--online``."""
+    parser.add_argument(
+        "--online", action="store_true", help="read a Hugging Face id from the hub: configs and headers only"
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,9 @@ from planner.export import to_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", required=True, help="preset name or alias, config.json, or a directory with one")
+    parser.add_argument(
+        "--model", required=True, help="preset name or alias, file, folder, or Hugging Face id (with --online)"
+    )
     parser.add_argument("--device", help="a name from 'kvbudget devices'")
     parser.add_argument("--memory", help="one card's memory instead of a device, such as 8GiB")
     parser.add_argument("--device-count", type=whole, help="default: tensor × pipeline × data parallel")

@@ -1,10 +1,10 @@
 import argparse
 
 from planner import which
-from planner.choices import load_model
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.options import add_json, add_storage, choices_from, names, print_rows, whole
 from planner.errors import PlannerError
+from planner.model_files import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give --model to list devices, or --device or --memory to list models; one of the two.")
     weights = arguments.weights or which.WEIGHTS
     if arguments.model is not None:
-        architecture = load_model(arguments.model)
+        architecture = load_model(arguments.model, arguments.online)
         rows = [which.device_row(match) for match in which.devices_for(choices_from(arguments), architecture, weights)]
     else:
         rows = [which.model_row(match) for match in which.models_for(choices_from(arguments, model=""), weights)]

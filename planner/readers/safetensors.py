@@ -65,19 +65,30 @@ def _read_folder(folder: Path) -> StoredTensors:
     return _read_shards(folder, folder.name, wanted)
 
 
-def _read_index(path: Path) -> StoredTensors:
-    """The shards that *path* names; its ``weight_map`` says which tensor is in which."""
-    index = load_json(_read_text(path), path.name)
+def read_index_files(text: bytes, what: str) -> list[str]:
+    """The files that an index names, in order."""
+    return sorted(set(_parse_index(text, what)[0].values()))
+
+
+def _parse_index(text: bytes, what: str) -> tuple[dict[str, str], object]:
+    """An index's ``weight_map`` from tensor names to files, and its ``metadata``."""
+    index = load_json(text, what)
     weight_map = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(index, dict) or not isinstance(weight_map, dict) or not weight_map:
-        raise BadFile(f"{path.name} has no weight_map from tensor names to files.")
+        raise BadFile(f"{what} has no weight_map from tensor names to files.")
     for name, file in weight_map.items():
         if not isinstance(file, str) or not _FILE_NAME.fullmatch(file):
-            raise BadFile(f"{path.name}: tensor {shorten(name)!r} must be in a {_SUFFIX} file beside the index.")
-    files = sorted(set(weight_map.values()))
-    if len(files) > _MAX_SHARDS:
-        raise BadFile(f"{path.name} names {format_count(len(files))} files.")
-    stored = _read_shards(path.parent, path.name, files)
+            raise BadFile(f"{what}: tensor {shorten(name)!r} must be in a {_SUFFIX} file beside the index.")
+    files = len(set(weight_map.values()))
+    if files > _MAX_SHARDS:
+        raise BadFile(f"{what} names {format_count(files)} files.")
+    return weight_map, index.get("metadata")
+
+
+def _read_index(path: Path) -> StoredTensors:
+    """The shards that *path* names; its ``weight_map`` says which tensor is in which."""
+    weight_map, metadata = _parse_index(_read_text(path), path.name)
+    stored = _read_shards(path.parent, path.name, sorted(set(weight_map.values())))
     missing = set(stored.missing_files)
     names_only = tuple(name for name, file in weight_map.items() if file in missing)
     for name in weight_map.keys() - {tensor.name for tensor in stored} - set(names_only):
@@ -87,7 +98,7 @@ def _read_index(path: Path) -> StoredTensors:
         tensors=stored.tensors,
         names_only=names_only,
         missing_files=stored.missing_files,
-        index_bytes=_total_size(index.get("metadata"), path.name),
+        index_bytes=_total_size(metadata, path.name),
         warnings=stored.warnings,
     )
 

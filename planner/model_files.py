@@ -1,0 +1,95 @@
+"""A model's own files to an Architecture: which file is read how, and what stands beside it."""
+
+from pathlib import Path
+
+from planner import presets
+from planner.architecture import Architecture
+from planner.errors import BadFile, PlannerError
+from planner.readers.hf_config import read_config
+from planner.readers.json_text import MAX_JSON_BYTES, parse_json
+from planner.units import shorten, shorten_path
+
+CONFIG = "config.json"
+SAFETENSORS = ".safetensors"
+
+
+def load_model(name: str, online: bool = False) -> Architecture:
+    """The architecture behind *name*: a preset's name or alias, a file, a folder, or a Hugging Face id.
+
+    Files are a ``config.json``, a ``.safetensors`` with its index, a folder with these. An id is looked up among the
+    presets, then in this machine's own cache, and on the hub only if *online*. Raises PlannerError.
+    """
+    if _is_file_name(name):
+        return load_path(Path(name))
+    if "/" not in name:
+        return presets.load_preset(name)
+    try:
+        return presets.load_preset(name)
+    except PlannerError:
+        return _load_hub(name, online)
+
+
+def load_path(path: Path) -> Architecture:
+    """The architecture of a file or folder; weights exactly as stored where its safetensors headers are there too."""
+    if path.is_dir():
+        return _load_folder(path, path)
+    if path.name.endswith((SAFETENSORS, f"{SAFETENSORS}.index.json")):
+        return _load_folder(path.parent, path)
+    title = path.resolve().parent.name if path.name == CONFIG else path.stem
+    return read_config_text(_read_text(path), title, path.name)
+
+
+def read_config_text(text: str | bytes, title: str, file: str = CONFIG) -> Architecture:
+    """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints."""
+    config = parse_json(text, file)
+    return read_config(config, presets.knowledge(), name=title, title=title, source="tensor shapes of the given config")
+
+
+def _load_folder(folder: Path, weights: Path) -> Architecture:
+    from planner.readers.file_tensors import with_file_tensors
+    from planner.readers.safetensors import has_safetensors, read_safetensors
+
+    if not folder.is_dir():
+        raise BadFile(f"{shorten_path(folder)} cannot be read: there is no such folder.")
+    architecture = read_config_text(_read_text(folder / CONFIG), folder.resolve().name)
+    if weights == folder and not has_safetensors(folder):
+        return architecture
+    return with_file_tensors(architecture, read_safetensors(weights))
+
+
+def _load_hub(name: str, online: bool) -> Architecture:
+    from planner.readers import hub
+    from planner.readers.file_tensors import with_file_tensors
+
+    if not hub.is_hub_id(name):
+        raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file; see kvbudget models.")
+    folder = hub.cached_folder(name)
+    if folder is not None:
+        return _load_folder(folder, folder)
+    if not online:
+        raise PlannerError(
+            f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
+            "Nothing is fetched otherwise."
+        )
+    found = hub.fetch(name)
+    architecture = read_config_text(found.config, name)
+    return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
+
+
+def _is_file_name(name: str) -> bool:
+    """Whether *name* can only be a file or folder: it has a file's ending, or is a folder that is there."""
+    if name.lower().endswith((".json", SAFETENSORS)):
+        return True
+    try:
+        return bool(name.strip()) and Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _read_text(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(MAX_JSON_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BadFile(f"{shorten_path(file)} cannot be read: {reason}.") from error

@@ -1,0 +1,172 @@
+"""A model's description from Hugging Face: its configs whole, of its weights only the headers.
+
+``huggingface_hub`` does the transport, keeps what was fetched, and finds the token where it always is. Everything is
+read as data: no code of a model runs, nothing is unpickled, and no more than headers of its weights is asked for.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from planner.borders import validate
+from planner.errors import BadFile, PlannerError, UnknownName
+from planner.readers.safetensors import INDEX, read_index_files
+from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
+from planner.readers.stored_tensors import StoredTensor, StoredTensors
+from planner.units import shorten
+
+CONFIG = "config.json"
+QUANTIZATION = "hf_quant_config.json"
+_SINGLE = "model.safetensors"
+_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+_TIMEOUT_S = 10
+_CONNECTIONS = 8
+_FIRST_BYTES = 128 * 1024
+"""Asked for at once: most headers end within it, so that a second request is rare."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubModel:
+    """What was read of one commit: *config* and, where it has one, *quantization* as text.
+
+    *stored* is ``None`` for a model without safetensors.
+    """
+
+    repo_id: str
+    commit: str
+    config: bytes
+    quantization: bytes | None
+    stored: StoredTensors | None
+
+
+def is_hub_id(name: str) -> bool:
+    """Whether *name* has the form ``organisation/model``."""
+    return _ID.fullmatch(name) is not None
+
+
+def cached_folder(repo_id: str) -> Path | None:
+    """The snapshot of *repo_id* that this machine already has, if it has its config; no network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(repo_id, CONFIG)
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def fetch(repo_id: str, endpoint: str | None = None) -> HubModel:
+    """*repo_id* from the hub at *endpoint*, the public one unless the environment names another.
+
+    Raises PlannerError for a model that is not there, is gated, has no config, or cannot be reached.
+    """
+    from huggingface_hub import HfApi, hf_hub_download
+
+    info = _asked(repo_id, lambda: HfApi(endpoint=endpoint).model_info(repo_id, timeout=_TIMEOUT_S))
+    names = {sibling.rfilename for sibling in info.siblings or ()}
+    commit = info.sha or "main"
+
+    def text(name: str) -> bytes:
+        path = _asked(repo_id, lambda: hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint))
+        return Path(path).read_bytes()
+
+    if CONFIG not in names:
+        raise BadFile(f"{repo_id} has no {CONFIG} on the hub; name a repository that has the model itself.")
+    shards = read_index_files(text(INDEX), INDEX) if INDEX in names else [_SINGLE] if _SINGLE in names else []
+    return HubModel(
+        repo_id=repo_id,
+        commit=commit,
+        config=text(CONFIG),
+        quantization=text(QUANTIZATION) if QUANTIZATION in names else None,
+        stored=_headers(repo_id, commit, shards, endpoint) if shards else None,
+    )
+
+
+def _headers(repo_id: str, commit: str, shards: list[str], endpoint: str | None) -> StoredTensors:
+    """The tensors of *shards* by range requests, kept under the commit's name: a commit never changes."""
+    from huggingface_hub import cached_assets_path
+
+    kept = cached_assets_path("kvbudget", namespace=repo_id, subfolder="headers") / f"{commit}.json"
+    if kept.is_file():
+        try:
+            return validate(StoredTensors, json.loads(kept.read_bytes()), kept.name)
+        except (ValueError, PlannerError):
+            kept.unlink()  # written by another version, or damaged: read again
+    with ThreadPoolExecutor(_CONNECTIONS) as pool:
+        found: Iterable[list[StoredTensor]] = pool.map(
+            lambda name: _asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards
+        )
+        tensors = tuple(tensor for shard in found for tensor in shard)
+    stored = StoredTensors(source=f"{repo_id} at {commit[:12]}", tensors=tensors)
+    kept.write_text(json.dumps(asdict(stored)), encoding="utf-8")
+    return stored
+
+
+def _header(repo_id: str, commit: str, name: str, endpoint: str | None) -> list[StoredTensor]:
+    from huggingface_hub import hf_hub_url
+
+    url = hf_hub_url(repo_id, name, revision=commit, endpoint=endpoint)
+    start, size = _range(url, 0, _FIRST_BYTES)
+    length = header_length(start[:LENGTH_BYTES], name)
+    end = LENGTH_BYTES + length
+    if len(start) < end <= size:
+        rest, _ = _range(url, len(start), end)
+        start += rest
+    return parse_header(start[LENGTH_BYTES:end], size - end, name)
+
+
+def _range(url: str, start: int, end: int) -> tuple[bytes, int]:
+    """Bytes *start* … *end* − 1 of *url*, fewer at its end, and its whole size."""
+    from huggingface_hub import get_session, hf_raise_for_status
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
+
+    headers = {**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"}
+    with get_session().stream("GET", url, headers=headers, timeout=_TIMEOUT_S, follow_redirects=True) as response:
+        hf_raise_for_status(response)
+        given = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if response.status_code != 206 or given is None or int(given[1]) != start:
+            # A server without ranges would send the whole file.
+            raise BadFile(f"{shorten(url.rpartition('/')[2])} cannot be read in parts on this server.")
+        return response.read(), int(given[3])
+
+
+def _asked(repo_id: str, question: Callable[[], T]) -> T:
+    """The answer to *question*, its failures as one sentence. Tokens and addresses never appear in it."""
+    from huggingface_hub import errors
+
+    try:
+        return question()
+    except errors.GatedRepoError as error:
+        raise PlannerError(
+            f"{repo_id} is gated: accept its terms on its page, then log in with 'hf auth login' or set HF_TOKEN."
+        ) from error
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
+        raise UnknownName(
+            f"Hugging Face shows no model {repo_id!r}; check its name, or log in if it is private."
+        ) from error
+    except errors.OfflineModeIsEnabled as error:
+        raise PlannerError(
+            f"{repo_id} was not asked for: HF_HUB_OFFLINE is set; unset it to read from the hub."
+        ) from error
+    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError) as error:
+        raise _unreachable(repo_id, error) from error
+    except Exception as error:  # the transport library's own errors: httpx and its forks share no base with OSError
+        if _is_transport(error):
+            raise _unreachable(repo_id, error) from error
+        raise
+
+
+def _is_transport(error: Exception) -> bool:
+    return any(base.__name__ == "HTTPError" and base.__module__.startswith("httpx") for base in type(error).__mro__)
+
+
+def _unreachable(repo_id: str, error: Exception) -> PlannerError:
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    reason = f"it answered {status}" if status else type(error).__name__
+    return PlannerError(
+        f"{repo_id} could not be read from Hugging Face: {reason}. Presets and local files need no network."
+    )

@@ -1,0 +1,236 @@
+"""Reading from the hub, against a stand-in server on loopback that answers as the hub does."""
+
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from planner.errors import PlannerError
+from planner.formats import QuantScheme
+from planner.presets import formats, knowledge
+from planner.readers import hub
+from planner.readers.file_tensors import with_file_tensors
+from planner.readers.hf_config import read_config
+from planner.weights import model_bytes, parameters
+
+pytest.importorskip("huggingface_hub")
+
+COMMIT = "c" * 40
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 128,
+    "vocab_size": 100,
+    "max_position_embeddings": 512,
+    "torch_dtype": "bfloat16",
+}
+# Embedding and head 100 · 64; a layer: q, o 64 · 64, k, v 32 · 64, three MLP matrices 128 · 64, two norms; final norm.
+PARAMETERS = 2 * 6_400 + 2 * (2 * 4_096 + 2 * 2_048 + 3 * 8_192 + 128) + 64
+
+
+def shard(tensors: dict[str, list[int]], padding: int = 0) -> bytes:
+    """A safetensors file of bf16 zeros; *padding* lengthens its header."""
+    header: dict[str, object] = {"__metadata__": {"note": "x" * padding}} if padding else {}
+    end = 0
+    for name, shape in tensors.items():
+        size = 2
+        for length in shape:
+            size *= length
+        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [end, end + size]}
+        end += size
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(end)
+
+
+def layer(index: int) -> dict[str, list[int]]:
+    prefix = f"model.layers.{index}"
+    return {
+        f"{prefix}.self_attn.q_proj.weight": [64, 64],
+        f"{prefix}.self_attn.k_proj.weight": [32, 64],
+        f"{prefix}.self_attn.v_proj.weight": [32, 64],
+        f"{prefix}.self_attn.o_proj.weight": [64, 64],
+        f"{prefix}.mlp.gate_proj.weight": [128, 64],
+        f"{prefix}.mlp.up_proj.weight": [128, 64],
+        f"{prefix}.mlp.down_proj.weight": [64, 128],
+        f"{prefix}.input_layernorm.weight": [64],
+        f"{prefix}.post_attention_layernorm.weight": [64],
+    }
+
+
+FIRST = {"model.embed_tokens.weight": [100, 64], **layer(0)}
+SECOND = {**layer(1), "model.norm.weight": [64], "lm_head.weight": [100, 64]}
+NAMES = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
+INDEX = {"weight_map": dict.fromkeys(FIRST, NAMES[0]) | dict.fromkeys(SECOND, NAMES[1])}
+
+
+class Hub:
+    """Repositories by id, each a mapping from file name to bytes; what was asked is kept in *requests*."""
+
+    def __init__(self) -> None:
+        self.repos: dict[str, dict[str, bytes]] = {
+            "org/tiny": {
+                "config.json": json.dumps(CONFIG).encode(),
+                "model.safetensors.index.json": json.dumps(INDEX).encode(),
+                NAMES[0]: shard(FIRST),
+                NAMES[1]: shard(SECOND, padding=300_000),  # a header longer than the first request
+            },
+            "org/no-config": {"README.md": b"nothing"},
+            "org/config-only": {"config.json": json.dumps(CONFIG).encode()},
+        }
+        self.gated = {"org/gated"}
+        self.ranges = True
+        self.requests: list[tuple[str, str]] = []
+        self.sent_bytes = 0
+
+
+def handler(state: Hub) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            return
+
+        def do_HEAD(self) -> None:
+            self._answer(body=False)
+
+        def do_GET(self) -> None:
+            self._answer(body=True)
+
+        def _answer(self, body: bool) -> None:
+            state.requests.append((self.command, self.path))
+            parts = self.path.strip("/").split("/")
+            if parts[:2] == ["api", "models"]:
+                repo, name = "/".join(parts[2:4]), None
+            else:
+                repo, name = "/".join(parts[:2]), parts[-1]
+            if repo in state.gated:
+                return self._send(403, b"{}", {"X-Error-Code": "GatedRepo"}, body)
+            if repo not in state.repos:
+                return self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"}, body)
+            files = state.repos[repo]
+            if name is None:
+                info = {"id": repo, "sha": COMMIT, "siblings": [{"rfilename": n} for n in files]}
+                return self._send(200, json.dumps(info).encode(), {}, body)
+            if name not in files:
+                return self._send(404, b"", {"X-Error-Code": "EntryNotFound"}, body)
+            return self._file(files[name], name, body)
+
+        def _file(self, data: bytes, name: str, body: bool) -> None:
+            headers = {"ETag": f'"{name}"', "X-Repo-Commit": COMMIT, "Accept-Ranges": "bytes"}
+            asked = self.headers.get("Range")
+            if asked and state.ranges and body:
+                start, end = (int(number) for number in asked.removeprefix("bytes=").split("-"))
+                end = min(end, len(data) - 1)
+                headers["Content-Range"] = f"bytes {start}-{end}/{len(data)}"
+                return self._send(206, data[start : end + 1], headers, body)
+            return self._send(200, data, headers, body)
+
+        def _send(self, status: int, data: bytes, headers: dict[str, str], body: bool) -> None:
+            self.send_response(status)
+            for key, value in {"Content-Length": str(len(data)), "Content-Type": "application/json", **headers}.items():
+                self.send_header(key, value)
+            self.end_headers()
+            if body:
+                state.sent_bytes += len(data)
+                try:
+                    self.wfile.write(data)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+    return Handler
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Hub, str]]:
+    from huggingface_hub import constants
+    from huggingface_hub.utils import _cache_assets
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(_cache_assets, "HF_ASSETS_CACHE", str(tmp_path / "assets"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    state = Hub()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(state))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield state, f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_model_is_read_by_its_headers(stand_in: tuple[Hub, str]) -> None:
+    found = hub.fetch("org/tiny", stand_in[1])
+    assert (found.repo_id, found.commit) == ("org/tiny", COMMIT)
+    assert found.stored is not None
+    architecture = with_file_tensors(read_config(json.loads(found.config), knowledge()), found.stored)
+    assert parameters(architecture) == PARAMETERS
+    as_stored = QuantScheme(format=None, rest=formats()["bf16"])
+    assert model_bytes(architecture.layers, architecture.tensors, as_stored) == 2 * PARAMETERS
+
+
+def test_weights_are_asked_for_in_parts_and_only_once(stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    first = hub.fetch("org/tiny", endpoint)
+    asked = [path for verb, path in state.requests if verb == "GET" and path.endswith(".safetensors")]
+    assert len(asked) == 3  # one short header, and one long one in two parts
+    again = hub.fetch("org/tiny", endpoint)
+    assert again == first
+    assert [path for verb, path in state.requests if verb == "GET" and path.endswith(".safetensors")] == asked
+
+
+def test_a_damaged_cache_is_read_again(stand_in: tuple[Hub, str]) -> None:
+    from huggingface_hub import cached_assets_path
+
+    _, endpoint = stand_in
+    first = hub.fetch("org/tiny", endpoint)
+    kept = cached_assets_path("kvbudget", namespace="org/tiny", subfolder="headers") / f"{COMMIT}.json"
+    for damage in ("", "{", '{"source": 1}', "null"):
+        kept.write_text(damage)
+        assert hub.fetch("org/tiny", endpoint) == first
+
+
+def test_a_config_alone_is_enough(stand_in: tuple[Hub, str]) -> None:
+    found = hub.fetch("org/config-only", stand_in[1])
+    assert found.stored is None
+    assert json.loads(found.config) == CONFIG
+
+
+@pytest.mark.parametrize(
+    ("repo_id", "sentence"),
+    [
+        ("org/none", "Hugging Face shows no model 'org/none'"),
+        ("org/gated", "org/gated is gated: accept its terms"),
+        ("org/no-config", "org/no-config has no config.json on the hub"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_one_sentence(repo_id: str, sentence: str, stand_in: tuple[Hub, str]) -> None:
+    with pytest.raises(PlannerError) as raised:
+        hub.fetch(repo_id, stand_in[1])
+    assert str(raised.value).startswith(sentence)
+    assert "hf_secret" not in str(raised.value)
+
+
+def test_a_server_without_ranges_sends_no_weights(stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    state.ranges = False
+    with pytest.raises(PlannerError, match="cannot be read in parts"):
+        hub.fetch("org/tiny", endpoint)
+
+
+def test_hostile_shards_are_refused(stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    state.repos["org/tiny"][NAMES[0]] = struct.pack("<Q", 2**63) + b"{}"
+    with pytest.raises(PlannerError, match=NAMES[0]):
+        hub.fetch("org/tiny", endpoint)
+
+
+def test_an_unreachable_hub_is_no_traceback(stand_in: tuple[Hub, str]) -> None:
+    with pytest.raises(PlannerError, match=r"org/tiny could not be read from Hugging Face: .* need no network\."):
+        hub.fetch("org/tiny", "http://127.0.0.1:9")

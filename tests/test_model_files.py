@@ -1,0 +1,69 @@
+"""Presets, files, folders and ids: what a name means, and that nothing is fetched unless asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.errors import PlannerError
+from planner.model_files import load_model
+from planner.weights import parameters
+from tests.test_hub import CONFIG, FIRST, INDEX, NAMES, PARAMETERS, SECOND, shard
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    model = tmp_path / "tiny"
+    model.mkdir()
+    (model / "config.json").write_text(json.dumps(CONFIG))
+    (model / "model.safetensors.index.json").write_text(json.dumps(INDEX))
+    (model / NAMES[0]).write_bytes(shard(FIRST))
+    (model / NAMES[1]).write_bytes(shard(SECOND))
+    return model
+
+
+@pytest.mark.parametrize("name", ["", "config.json", "model.safetensors.index.json"])
+def test_a_folder_its_config_and_its_index_are_the_same_model(folder: Path, name: str) -> None:
+    architecture = load_model(str(folder / name))
+    assert (architecture.title, parameters(architecture)) == ("tiny", PARAMETERS)
+
+
+def test_weights_without_their_config_are_refused(folder: Path) -> None:
+    (folder / "config.json").unlink()
+    with pytest.raises(PlannerError, match=r"config\.json cannot be read: No such file"):
+        load_model(str(folder / NAMES[0]))
+
+
+def test_missing_shards_are_named(folder: Path) -> None:
+    (folder / NAMES[1]).unlink()
+    with pytest.raises(PlannerError, match=NAMES[1]):
+        load_model(str(folder))
+
+
+def test_an_id_that_is_no_preset_needs_online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(PlannerError, match="'org/tiny' is not among the presets; add --online"):
+        load_model("org/tiny")
+
+
+def test_an_id_that_this_machine_has_needs_no_network(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
+) -> None:
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub import constants
+
+    snapshot = tmp_path / "hub" / "models--org--tiny" / "snapshots" / ("c" * 40)
+    snapshot.parent.mkdir(parents=True)
+    folder.rename(snapshot)
+    refs = snapshot.parents[1] / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("c" * 40)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert parameters(load_model("org/tiny")) == PARAMETERS
+
+
+def test_a_presets_hub_id_is_the_preset() -> None:
+    assert load_model("meta-llama/Llama-3.1-8B-Instruct").name == "llama-3.1-8b"
