@@ -24,7 +24,8 @@ def check_presets() -> Iterator[str]:
         if not device.memory_source:
             raise BadPreset(f"Missing value in 'devices.toml: {device.name}.memory_source'.")
     yield f"{len(presets.devices())} devices"
-    models = list(presets.models())
+    yield f"{len(presets.gguf_knowledge().rules)} GGUF architectures"
+    models = presets.models()
     _unique_names({preset.name: preset.aliases for preset in models}, "architectures")
     for preset in models:
         validate(ModelPreset, asdict(preset), f"architectures/{preset.family}.toml: {preset.name}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from planner.architecture import Architecture
 from planner.deployment import Device
@@ -21,6 +21,9 @@ from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UNKNOWN, UnknownRules, parse_unknown_rules
 from planner.toml_tables import TomlTables
+
+if TYPE_CHECKING:
+    from planner.readers.gguf_knowledge import GgufKnowledge
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
@@ -162,6 +165,14 @@ def unknown_rules() -> UnknownRules:
 def knowledge() -> Knowledge:
     """What the readers are handed."""
     return Knowledge(formats=formats(), find_family=family, unknown_rules=unknown_rules)
+
+
+@cache
+def gguf_knowledge() -> "GgufKnowledge":
+    """What ``read_gguf`` is handed."""
+    from planner.readers.gguf_knowledge import parse_gguf_knowledge  # only for GGUF files
+
+    return parse_gguf_knowledge(load_toml(PRESETS / "gguf.toml"), formats())
 
 
 @cache

@@ -1,0 +1,63 @@
+"""Strict, typed access to the metadata of one GGUF model, under its architecture's prefix."""
+
+from planner.errors import UnsupportedModel
+from planner.readers.gguf_header import Metadata, Skipped
+from planner.units import format_count, shorten
+
+_LARGEST = 2**31
+
+
+class GgufValues:
+    """Keys of ``general.architecture``, such as ``attention.head_count`` for ``llama.attention.head_count``."""
+
+    __slots__ = ("_metadata", "architecture")
+
+    def __init__(self, metadata: Metadata, architecture: str) -> None:
+        self._metadata, self.architecture = metadata, architecture
+
+    def has(self, key: str) -> bool:
+        return f"{self.architecture}.{key}" in self._metadata
+
+    def integer(self, key: str, minimum: int = 0) -> int:
+        """The whole number at *key*; raises UnsupportedModel where it is missing."""
+        value = self.optional_integer(key, minimum)
+        if value is None:
+            raise UnsupportedModel(f"{self.where}: key {self.architecture}.{key} is missing.")
+        return value
+
+    def optional_integer(self, key: str, minimum: int = 0) -> int | None:
+        """The whole number at *key*, None where it is missing."""
+        value = self._metadata.get(f"{self.architecture}.{key}")
+        return None if value is None else self._whole(key, value, minimum)
+
+    def is_array(self, key: str) -> bool:
+        return isinstance(self._metadata.get(f"{self.architecture}.{key}"), tuple)
+
+    def per_layer(self, key: str, number: int, at_least: int | None = None) -> list[int] | None:
+        """A number for each of *number* layers, from an array or one for all; None where *key* is missing.
+
+        An array of *at_least* so many is enough: the rest take its largest.
+        """
+        value = self._metadata.get(f"{self.architecture}.{key}")
+        if value is None:
+            return None
+        if not isinstance(value, tuple):
+            return [self._whole(key, value, 0)] * number
+        least = number if at_least is None else at_least
+        if len(value) < least:
+            raise UnsupportedModel(
+                f"{self.where}: {self.architecture}.{key} has {format_count(len(value))} entries "
+                f"for {format_count(least)} layers."
+            )
+        entries = [self._whole(key, entry, 0) for entry in value[:number]]
+        return entries + [max(entries, default=0)] * (number - len(entries))
+
+    @property
+    def where(self) -> str:
+        return f"GGUF architecture {shorten(self.architecture)!r}"
+
+    def _whole(self, key: str, value: object, minimum: int) -> int:
+        if type(value) is not int or not minimum <= value < _LARGEST:
+            shown = f"{value.length} values" if isinstance(value, Skipped) else shorten(str(value))
+            raise UnsupportedModel(f"{self.where}: {self.architecture}.{key} is {shown}, not a sensible whole number.")
+        return value
