@@ -72,6 +72,16 @@ def causal_masks(preset: ModelPreset, architecture: Architecture) -> int:
     return masks * architecture.max_position_embeddings**2
 
 
+def routing_bias(preset: ModelPreset, architecture: Architecture) -> int:
+    """Loaded, but not in the stated total: the biases that choose the experts."""
+    return -sum(
+        count * tensor.elements
+        for layer, count in distinct_layers(architecture.layers)
+        for tensor in layer.tensors
+        if tensor.name.endswith("e_score_correction_bias")
+    )
+
+
 EXTRAS: dict[str, Extra] = {
     "mtp": mtp,
     "mtp_without_embeddings": mtp_without_embeddings,
@@ -79,6 +89,7 @@ EXTRAS: dict[str, Extra] = {
     "tied_head": tied_head,
     "rotary_frequencies": rotary_frequencies,
     "causal_masks": causal_masks,
+    "routing_bias": routing_bias,
 }
 
 
