@@ -2,9 +2,10 @@
 
 from planner.engines.base import Engine
 from planner.engines.minimum import Minimum
+from planner.engines.transformers import Transformers
 from planner.errors import UnknownName
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(),)}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(), Transformers())}
 
 
 def find_engine(name: str) -> Engine:
