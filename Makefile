@@ -12,7 +12,7 @@ SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-long lint format bench truth screenshots clean
+.PHONY: help app install install-all chromium test test-long lint format bench truth oracle screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -22,6 +22,7 @@ help:
 	@echo "make format       let ruff mend what it can"
 	@echo "make bench        time our own code, as ratios"
 	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
+	@echo "make oracle       parameters and cache bytes beside transformers' own, on the meta device (many minutes)"
 	@echo "make screenshots  pictures of every page, 1280 and 390 px wide, light and dark (SCREENSHOTS=DIR)"
 	@echo "make clean        remove .venv and every cache"
 
@@ -79,6 +80,9 @@ bench: install-all
 truth: install-all
 	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }
 	$(BIN)/python -m tests.truth "$(TRUTH)"
+
+oracle: install-all
+	$(BIN)/python -m tests.oracle
 
 screenshots: install-all chromium
 	$(BIN)/python -m tests.browser.screenshots "$(SCREENSHOTS)"
