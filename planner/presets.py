@@ -52,6 +52,11 @@ class ModelPreset:
     release: Any = None
     aliases: tuple[str, ...] = ()
 
+    @property
+    def published_config(self) -> dict[str, Any]:
+        """The figures as the published file has them, its nulls too."""
+        return _with_nulls(self.config, self.null_keys)
+
 
 def load_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dict; raises BadPreset naming the file."""
@@ -213,8 +218,7 @@ def load_preset(name: str) -> Architecture:
     """The architecture of a preset, read like a user's own config.json."""
     preset = find_model(name)
     source = f"{preset.source}, {preset.retrieved}"
-    config = _with_nulls(preset.config, preset.null_keys)
-    return read_config(config, knowledge(), name=preset.name, title=preset.title, source=source)
+    return read_config(preset.published_config, knowledge(), name=preset.name, title=preset.title, source=source)
 
 
 def _with_nulls(config: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -47,12 +47,9 @@ def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Readin
         total += sum(buffer.numel() for name, buffer in model.named_buffers() if name.endswith(CORRECTION_BIAS))
         sizes = {}
         for tokens in lengths:
+            prompt = torch.zeros((1, tokens), dtype=torch.long, device="meta")
             with torch.no_grad():
-                output = model(
-                    input_ids=torch.zeros((1, tokens), dtype=torch.long, device="meta"),
-                    use_cache=True,
-                    logits_to_keep=1,
-                )
+                output = model(input_ids=prompt, use_cache=True, logits_to_keep=1)
             cache = output.get("past_key_values") or output.get("cache_params") or output.get("state")
             sizes[tokens] = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(cache))
     return Reading(parameters=total, cache_bytes=sizes)
@@ -118,12 +115,12 @@ def main() -> int:
     for preset in [presets.find_model(name) for name in names] or one_of_each():
         start = time.perf_counter()
         try:
-            theirs = library_reading(preset.config, LENGTHS)
+            theirs = library_reading(preset.published_config, LENGTHS)
         except Exception as error:  # the library refuses in many ways: what it does not have is no finding of ours
             print(f"{preset.name:32} not in the library: {type(error).__name__}: {str(error)[:80]!r}")
             continue
         try:
-            architecture = read_config(preset.config, presets.knowledge())
+            architecture = read_config(preset.published_config, presets.knowledge())
             ours = our_reading(architecture, LENGTHS)
         except PlannerError as error:
             print(f"{preset.name:32} refused: {error}")
@@ -131,7 +128,7 @@ def main() -> int:
         gaps = {n: ours.cache_bytes[n] - theirs.cache_bytes[n] for n in LENGTHS}
         cache = "equal" if not any(gaps.values()) else ", ".join(f"{n}: {gap:+,}" for n, gap in gaps.items())
         said = _explained(architecture, ours, theirs)
-        wrong += said.startswith("differs by +") or said.startswith("differs by -") or cache != "equal"
+        wrong += said.startswith(("differs by +", "differs by -")) or cache != "equal"
         seconds = time.perf_counter() - start
         print(f"{preset.name:32} parameters {said:24} cache {cache}  ({seconds:.0f} s)", flush=True)
         gc.collect()
