@@ -1,5 +1,6 @@
 """How much and how many: searches on the budget, with no formula of their own."""
 
+import math
 from collections.abc import Callable
 
 from planner.budget import RankBudget, holds
@@ -38,3 +39,18 @@ def max_users(ranks: tuple[RankBudget, ...], context_tokens: int) -> int | None:
     if holds(ranks, context_tokens, MAX_USERS):
         return None
     return largest(lambda users: holds(ranks, context_tokens, users), MAX_USERS)
+
+
+def concurrency(ranks: tuple[RankBudget, ...], context_tokens: int) -> float:
+    """How many requests of *context_tokens* the pools hold, in fractions: ``max_users`` is its whole part.
+
+    Infinite where a request keeps nothing; 0 where weights and runtime do not fit.
+    """
+    held = math.inf
+    for rank in ranks:
+        request_bytes = rank.request_bytes(context_tokens)
+        if rank.pool_bytes < 0:
+            return 0
+        if request_bytes:
+            held = min(held, rank.pool_bytes / request_bytes)
+    return held

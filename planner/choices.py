@@ -15,7 +15,7 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
-from planner.units import format_bytes, parse_bytes
+from planner.units import format_size, parse_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
@@ -117,8 +117,7 @@ def choose_device(name: str | None, memory: str | None) -> Device:
 @cache
 def stated_device(memory_bytes: int) -> Device:
     """A card of which only the size is known; all of it counts as usable."""
-    size = format_bytes(memory_bytes, 0 if memory_bytes % 2**30 == 0 else 2)
-    return Device(name="stated", title=f"{size} card", memory_bytes=memory_bytes)
+    return Device(name="stated", title=f"{format_size(memory_bytes)} card", memory_bytes=memory_bytes)
 
 
 def choose_weights(name: str | None, quantize: str | None, architecture: Architecture) -> QuantScheme:

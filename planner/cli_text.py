@@ -7,7 +7,7 @@ from typing import Any
 from planner.advice import fixes
 from planner.answer import Answer
 from planner.architecture import Architecture
-from planner.budget import TIGHT_TOKENS
+from planner.bands import cell_text
 from planner.choices import Choices
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
@@ -53,16 +53,6 @@ def table_text(cells: Sequence[TableRow]) -> str:
         lines.append(f"{weights:<{label}}" + cells_text)
     lines += ["", "✕ weights and runtime alone are too big, by this much   ▲ loads, but too little is left to use"]
     return "\n".join(lines)
-
-
-def cell_text(cell: TableRow) -> str:
-    """``65,378``, ``▲ 337``, ``✕ 6.54 GiB over`` or ``any length``."""
-    if not cell.loads:
-        return f"✕ {format_bytes(cell.short_bytes)} over"
-    if cell.max_context_tokens is None:
-        return "any length"
-    mark = "▲ " if cell.max_context_tokens < TIGHT_TOKENS else ""
-    return mark + format_count(cell.max_context_tokens)
 
 
 def inspection_text(found: Inspection) -> str:

@@ -61,6 +61,15 @@ def format_bytes(size: int, digits: int = 2) -> str:
     return f"{_minus(size)}{magnitude:,} B"
 
 
+def format_size(size: int) -> str:
+    """The size of a card: whole GiB without decimals.
+
+    >>> format_size(8 * GIB), format_size(25_382_879_232)
+    ('8 GiB', '23.64 GiB')
+    """
+    return format_bytes(size, 0 if size % GIB == 0 else 2)
+
+
 def format_rate(size: float) -> str:
     """Bytes per token in decimal units, as short as people compare them.
 

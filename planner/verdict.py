@@ -6,7 +6,7 @@ from planner.answer import Answer
 from planner.budget import State
 from planner.deployment import CHECKPOINT
 from planner.line_item import Kind
-from planner.units import format_bytes, words_for_tokens
+from planner.units import format_bytes, format_size, words_for_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,8 @@ def _tight(answer: Answer) -> Verdict:
         state=answer.state,
         title=f"It loads, but only {_tokens(left)} left",
         sentence=(
-            f"The weights take **{format_bytes(answer.weights_bytes)}**{_and_runtime(answer)} of the "
-            f"{format_bytes(answer.memory_bytes)} that {_cards(answer)} offers. What remains holds **{_count(left)}**, "
+            f"The weights take **{format_bytes(answer.weights_bytes)}**{_and_runtime(answer)} of "
+            f"{_offer(answer)}. What remains holds **{_count(left)}**, "
             f"about {words_for_tokens(left):,} words of prompt and answer together. You asked for {_request(answer)}."
         ),
         short=f"**too tight**, {room_words(answer)}",
@@ -134,6 +134,14 @@ def _uncertain(answer: Answer) -> Verdict:
 
 def _cards(answer: Answer) -> str:
     return f"one {answer.device}" if answer.device_count == 1 else f"each of {answer.device_count} × {answer.device}"
+
+
+def _offer(answer: Answer) -> str:
+    """``the 8 GiB card``, or ``the 23.64 GiB that one GeForce RTX 4090 offers``."""
+    size = format_size(answer.memory_bytes)
+    if answer.device == f"{size} card" and answer.device_count == 1:
+        return f"the {answer.device}"
+    return f"the {size} that {_cards(answer)} offers"
 
 
 def _a_device(answer: Answer) -> str:

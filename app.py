@@ -1,0 +1,20 @@
+"""The app: page set-up and navigation. Start it with ``make app`` or ``streamlit run app.py``."""
+
+import streamlit as st
+
+from ui.page import DRAWER
+
+st.set_page_config(
+    page_title="KV Budget",
+    page_icon=":material/memory:",
+    layout="wide",
+    initial_sidebar_state="expanded" if st.session_state.pop(DRAWER, False) else "auto",
+)
+st.navigation(
+    [
+        st.Page("ui/pages/plan.py", title="Plan", default=True),
+        st.Page("ui/pages/tables.py", title="Tables"),
+        st.Page("ui/pages/method.py", title="Method", visibility="hidden"),
+    ],
+    position="top",
+).run()

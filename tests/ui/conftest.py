@@ -1,0 +1,33 @@
+"""The app without a browser, through Streamlit's own test runner."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parents[2]
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.fixture
+def open_app() -> OpenApp:
+    """``open_app(model="13b-class-mha", memory="8GiB")``: the first page as a link with these parameters opens it."""
+
+    def open_app(page: str = "", **query: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        for key, value in query.items():
+            app.query_params[key] = value
+        if page:
+            app.switch_page(page)
+        app.run()
+        assert not app.exception
+        return app
+
+    return open_app
+
+
+def words(app: AppTest) -> str:
+    """All that the page says outside its charts."""
+    said = [*app.title, *app.header, *app.markdown, *app.caption, *app.info, *app.warning, *app.code]
+    return "\n".join([*(str(element.value) for element in said), *(html.proto.body for html in app.get("html"))])

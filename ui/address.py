@@ -1,0 +1,112 @@
+"""Reads the address: what a link asked for, told from what is possible, before any widget does."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from planner import presets
+from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
+from planner.errors import PlannerError
+from planner.formats import find_format
+from planner.units import parse_bytes, shorten
+from ui import form
+
+WHOLE_NUMBERS = {"context": MAX_TOKENS, "users": MAX_USERS, "device_count": MAX_PARALLEL}
+SIZES = ("memory", "overhead")
+
+
+def read_address(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """The fields that *query* sets, as the widgets spell them, and a sentence for each value that is not possible.
+
+    Names, aliases and any case are understood for models and cards; other people's parameters are left alone.
+    """
+    fields: dict[str, Any] = {}
+    problems: list[str] = []
+    for key in form.DEFAULTS.keys() & query.keys():
+        value = query[key].strip()
+        try:
+            fields |= _READERS[key](key, value)
+        except PlannerError:
+            problems.append(
+                f"This link asked for **{key}** = {_quoted(value)}, which is not possible; "
+                f"it is back at {_shown(form.DEFAULTS[key])}."
+            )
+    if "memory" in fields and "device" not in query:
+        fields["device"] = form.ANOTHER_SIZE
+    return fields, sorted(problems)
+
+
+def _model(key: str, value: str) -> dict[str, Any]:
+    return {key: value if value in form.model_names() else presets.find_model(value).title}
+
+
+def _device(key: str, value: str) -> dict[str, Any]:
+    if value in form.device_names() or value == form.ANOTHER_SIZE:
+        return {key: value}
+    return {key: presets.find_device(value).title}
+
+
+def _whole_number(key: str, value: str) -> dict[str, Any]:
+    digits = value.replace(",", "").replace("_", "")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and 1 <= int(digits) <= WHOLE_NUMBERS[key]):
+        raise PlannerError(f"{key} = {value} is not possible.")
+    return {key: int(digits)}
+
+
+def _size(key: str, value: str) -> dict[str, Any]:
+    if value or key == "memory":
+        parse_bytes(value, key)
+    return {key: value}
+
+
+def _weights(key: str, value: str) -> dict[str, Any]:
+    if value in form.COMMON_WEIGHTS:
+        return {key: value}
+    if value == "checkpoint":
+        return {key: form.AS_PUBLISHED}
+    return form.weights_state(find_format(presets.formats(), value, "weights").name)
+
+
+def _weights_format(key: str, value: str) -> dict[str, Any]:
+    return {key: find_format(presets.formats(), value, "weights").name}
+
+
+def _cache(key: str, value: str) -> dict[str, Any]:
+    if value in form.COMMON_CACHES:
+        return {key: value}
+    name = find_format(presets.formats(), value, "cache").name
+    if name in ("bf16", "fp16"):
+        return {key: form.SIXTEEN_BIT}
+    return {key: name} if name in form.COMMON_CACHES else {"kv_cache_k": name, "kv_cache_v": name}
+
+
+def _one_cache(key: str, value: str) -> dict[str, Any]:
+    return {key: value if value == form.SAME else find_format(presets.formats(), value, "cache").name}
+
+
+def _quantize(key: str, value: str) -> dict[str, Any]:
+    if value not in form.QUANTIZE:
+        raise PlannerError(f"{key} = {value} is not known.")
+    return {key: value}
+
+
+_READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
+    "model": _model,
+    "device": _device,
+    "weights": _weights,
+    "weights_format": _weights_format,
+    "quantize": _quantize,
+    "kv_cache": _cache,
+    "kv_cache_k": _one_cache,
+    "kv_cache_v": _one_cache,
+    **dict.fromkeys(SIZES, _size),
+    **dict.fromkeys(WHOLE_NUMBERS, _whole_number),
+}
+
+
+def _quoted(value: str) -> str:
+    """A stranger's text as code, so that nothing in it is read as markup."""
+    return f"`{shorten(value).replace('`', '’')}`" if value else "nothing"
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

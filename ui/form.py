@@ -1,0 +1,139 @@
+"""What stands in the sidebar's fields, and the plan it asks for: one mapping in each direction, without any widget.
+
+Fields are called as the command line's options, so that a link, a command and a widget's key share one name. Models and
+cards stand there by their titles; a link may also say their names or aliases.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from planner import presets
+from planner.choices import Choices
+from planner.formats import NumberFormat
+
+State = Mapping[str, Any]
+
+ANOTHER_SIZE = "Another size"
+AS_PUBLISHED = "as published"
+OTHER = "other"
+COMMON_WEIGHTS = (AS_PUBLISHED, "int8", "int4-g128", OTHER)
+SIXTEEN_BIT = "16 bit"
+COMMON_CACHES = (SIXTEEN_BIT, "fp8", "q4_0")
+SAME = "same"
+USUAL = "usual"
+QUANTIZE = (USUAL, "linear", "all")
+
+DEFAULTS: State = {
+    "model": "Llama-3.1-8B",
+    "device": "GeForce RTX 4090",
+    "memory": "8GiB",
+    "weights": AS_PUBLISHED,
+    "weights_format": "fp16",
+    "quantize": USUAL,
+    "kv_cache": SIXTEEN_BIT,
+    "kv_cache_k": SAME,
+    "kv_cache_v": SAME,
+    "context": 8_192,
+    "users": 4,
+    "device_count": 1,
+    "overhead": "1.5GiB",
+}
+"""Every field with the value it has when a link says nothing."""
+
+
+@cache
+def model_names() -> Mapping[str, str]:
+    """Every model's name by its title."""
+    return {preset.title: preset.name for preset in presets.models()}
+
+
+@cache
+def device_names() -> Mapping[str, str]:
+    """Every card's name by its title."""
+    return {device.title: device.name for device in presets.devices().values()}
+
+
+@cache
+def format_names(use: str) -> tuple[str, ...]:
+    """Every format for *use* (``weights`` or ``cache``) once, as the presets list them."""
+    return tuple(dict.fromkeys(f.name for f in presets.formats().values() if getattr(f, use)))
+
+
+def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
+    """The plan that *state* asks for. *own_cache* is what its checkpoint keeps the cache in, if that is known."""
+    fields = {**DEFAULTS, **state}
+    stated = fields["device"] == ANOTHER_SIZE
+    return Choices(
+        model=model_names().get(fields["model"], fields["model"]),
+        device=None if stated else device_names()[fields["device"]],
+        memory=fields["memory"] if stated else None,
+        device_count=None if fields["device_count"] == 1 else fields["device_count"],
+        weights=_weights(fields),
+        quantize=None if fields["quantize"] == USUAL else fields["quantize"],
+        **_caches(fields, own_cache),
+        context=fields["context"],
+        users=fields["users"],
+        overhead=fields["overhead"].strip() or None,
+    )
+
+
+def to_state(choices: Choices) -> dict[str, Any]:
+    """The fields that ask for *choices*; left out are those of no concern, and a model that is not in the list."""
+    state = {
+        "weights": AS_PUBLISHED,
+        "quantize": choices.quantize or USUAL,
+        "kv_cache": SIXTEEN_BIT,
+        "kv_cache_k": SAME,
+        "kv_cache_v": SAME,
+        "context": choices.context or DEFAULTS["context"],
+        "users": choices.users,
+        "device_count": choices.device_count or 1,
+        "overhead": choices.overhead or "",
+    }
+    if choices.device is None:
+        state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}
+    else:
+        state["device"] = presets.find_device(choices.device).title
+    titles = {name: title for title, name in model_names().items()}
+    if choices.model in titles:
+        state["model"] = titles[choices.model]
+    return state | weights_state(choices.weights) | cache_state(choices)
+
+
+def weights_state(name: str | None) -> dict[str, str]:
+    """The fields for one weights format: a common one is named at once, any other under *other*."""
+    if name is None or name == "checkpoint":
+        return {"weights": AS_PUBLISHED}
+    if name in COMMON_WEIGHTS:
+        return {"weights": name}
+    return {"weights": OTHER, "weights_format": name}
+
+
+def cache_state(choices: Choices) -> dict[str, str]:
+    """The fields for the cache: a common format for both, or keys and values apart."""
+    if choices.kv_cache in COMMON_CACHES:
+        state = {"kv_cache": choices.kv_cache}
+    elif choices.kv_cache is not None:
+        state = {"kv_cache_k": choices.kv_cache, "kv_cache_v": choices.kv_cache}
+    else:
+        state = {}
+    apart = {"kv_cache_k": choices.kv_cache_k, "kv_cache_v": choices.kv_cache_v}
+    return state | {key: name for key, name in apart.items() if name is not None}
+
+
+def _weights(fields: State) -> str | None:
+    if fields["weights"] == OTHER:
+        return fields["weights_format"]
+    return None if fields["weights"] == AS_PUBLISHED else fields["weights"]
+
+
+def _caches(fields: State, own_cache: NumberFormat | None) -> dict[str, str | None]:
+    """16 bit is what most models use unasked, so it is said only to one whose checkpoint says otherwise."""
+    both = fields["kv_cache"]
+    if both == SIXTEEN_BIT:
+        both = "bf16" if own_cache is not None and not own_cache.is_unquantized else None
+    key, value = (None if fields[name] == SAME else fields[name] for name in ("kv_cache_k", "kv_cache_v"))
+    if key is not None and key == value:
+        return {"kv_cache": key}
+    return {"kv_cache": both, "kv_cache_k": key, "kv_cache_v": value}

@@ -1,0 +1,127 @@
+"""The budget's items as an HTML table: swatch, size, share, basis, and one click away the arithmetic behind each."""
+
+from collections.abc import Sequence
+from html import escape
+
+from planner.answer import Answer
+from planner.choices import Chosen
+from planner.explain import cache_terms, naive_cache, weights_terms
+from planner.line_item import Basis, Kind, LineItem
+from planner.units import GIB, format_bytes, format_parameters
+from ui import colours
+from ui.words import item_name
+
+_COLOURS = {Kind.WEIGHTS: colours.WEIGHTS, Kind.RUNTIME: colours.RUNTIME, Kind.CACHE: colours.CACHE}
+
+STYLE = f"""<style>
+.kv-items {{ width: 100%; border-collapse: collapse; font-size: 1rem; font-variant-numeric: tabular-nums; }}
+.kv-items th, .kv-items td {{ padding: .45rem .4rem; text-align: right; vertical-align: top; border: 0;
+  border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }}
+.kv-items th {{ font-weight: 600; }}
+.kv-items th:first-child, .kv-items td:first-child, .kv-items .kv-basis {{ text-align: left; }}
+.kv-items tfoot td {{ border-bottom: 0; font-weight: 600; }}
+.kv-items .kv-basis {{ padding-left: 1rem; }}
+.kv-items small {{ display: block; opacity: .75; font-size: .8rem; }}
+.kv-swatch {{ display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; margin-right: .5rem; }}
+.kv-items summary {{ cursor: pointer; min-height: 1.6rem; }}
+.kv-items details > div {{ margin: .3rem 0 .4rem 1.3rem; font-size: .9rem; line-height: 1.55; }}
+.kv-items details > div, .kv-items summary {{ overflow-wrap: anywhere; }}
+.kv-items details p {{ margin: 0 0 .35rem; }}
+.kv-badge {{ display: inline-block; padding: 0 .5rem; border-radius: 1rem; font-size: .82rem; line-height: 1.35rem;
+  border: 1px solid currentColor; white-space: nowrap; }}
+.kv-exact {{ background: #0B66A8; border-color: #0B66A8; color: #FFFFFF; }}
+.kv-measured {{ border-color: {colours.FREE}; }}
+.kv-assumed {{ border-style: dashed; }}
+@media (max-width: 640px) {{ .kv-share {{ display: none; }} .kv-items .kv-basis {{ padding-left: .4rem; }} }}
+</style>"""
+
+
+def item_table(answer: Answer, chosen: Chosen) -> str:
+    """The whole table; rows stand in the order of the card's bar and add up to the last line."""
+    rows = [_item_row(item, answer, chosen) for kind in Kind for item in answer.items if item.kind is kind]
+    if answer.free_bytes > 0:
+        rows.append(_free_row(answer))
+    return f"""{STYLE}<table class="kv-items"><thead><tr><th scope="col">What</th><th scope="col">GiB</th>
+<th scope="col" class="kv-share">Share</th><th scope="col" class="kv-basis">Basis</th></tr></thead>
+<tbody>{"".join(rows)}</tbody><tfoot>{_last_line(answer)}</tfoot></table>"""
+
+
+def _last_line(answer: Answer) -> str:
+    if answer.free_bytes >= 0:
+        what, size = "Card, usable", answer.memory_bytes
+    else:
+        what, size = f"Needed, of {format_bytes(answer.memory_bytes)}", answer.total_bytes
+    return f'<tr><td>{what}</td><td>{size / GIB:.2f}</td><td class="kv-share"></td><td></td></tr>'
+
+
+def _item_row(item: LineItem, answer: Answer, chosen: Chosen) -> str:
+    match item.kind:
+        case Kind.CACHE:
+            details = _cache_details(item, answer, chosen)
+        case Kind.WEIGHTS if item.name == "weights":
+            details = _weights_details(item, answer, chosen)
+        case _:
+            details = [_source(item)]
+    swatch = f"background:{_COLOURS[item.kind]}"
+    spread = ""
+    if item.low_bytes != item.high_bytes:
+        spread = f"<small>{item.low_bytes / GIB:.2f} – {item.high_bytes / GIB:.2f}</small>"
+    return _row(item_name(item), swatch, item.bytes, spread, item.basis, answer.memory_bytes, details)
+
+
+def _free_row(answer: Answer) -> str:
+    swatch = f"border:1.5px dashed {colours.FREE};background:{colours.FREE}1F"
+    taken = " − ".join(f"{item.bytes / GIB:.2f}" for item in answer.items)
+    details = [
+        f"{answer.memory_bytes / GIB:.2f} − {taken} = {format_bytes(answer.free_bytes)}",
+        f"{answer.free_bytes:,} B that nothing needs yet: longer conversations or more users.",
+    ]
+    return _row("Free for more cache", swatch, answer.free_bytes, "", None, answer.memory_bytes, details)
+
+
+def _row(
+    name: str, swatch: str, size: int, spread: str, basis: Basis | None, memory_bytes: int, details: Sequence[str]
+) -> str:
+    badge = f'<span class="kv-badge kv-{basis}">{basis}</span>' if basis else ""
+    inside = "".join(f"<p>{line}</p>" for line in details)
+    return f"""<tr><td><details><summary><span class="kv-swatch" style="{swatch}"></span>{escape(name)}</summary>
+<div>{inside}</div></details></td><td>{size / GIB:.2f}{spread}</td>
+<td class="kv-share">{size / memory_bytes:.0%}</td><td class="kv-basis">{badge}</td></tr>"""
+
+
+def _weights_details(item: LineItem, answer: Answer, chosen: Chosen) -> list[str]:
+    lines = [
+        f"{escape(term.role)}: {format_parameters(term.parameters)} parameters, <b>{format_bytes(term.bytes)}</b>"
+        f"{_bits(term.bytes, term.parameters, answer.device_count)}"
+        for term in weights_terms(chosen.architecture, chosen.deployment)
+    ]
+    share = "" if answer.device_count == 1 else f", one card's share of {answer.device_count}"
+    total = f"Together {answer.parameters:,} parameters, {item.bytes:,} B{share}."
+    return [*lines, total, _source(item)]
+
+
+def _bits(size: int, parameters: int, device_count: int) -> str:
+    if device_count > 1:
+        return ""
+    return f" ({8 * size / parameters:.4g} bits each)"
+
+
+def _cache_details(item: LineItem, answer: Answer, chosen: Chosen) -> list[str]:
+    lines = [
+        f"{term.layers} {'layer' if term.layers == 1 else 'layers'}, {escape(term.kind)}:<br>"
+        f"{term.layers} × {escape(term.formula)} = <b>{format_bytes(term.bytes)}</b>"
+        for term in cache_terms(chosen.architecture, chosen.deployment, chosen.workload)
+    ]
+    users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
+    lines.append(f"{users} × {answer.kv_request_bytes:,} B = {item.bytes:,} B.")
+    naive = naive_cache(chosen.architecture, chosen.deployment, chosen.workload, answer.kv_request_bytes)
+    if naive is not None:
+        lines.append(
+            "The usual formula, one head count for all layers, says "
+            f"<b>{format_bytes(naive.bytes * answer.users)}</b>: {naive.factor:.3g} times the real figure."
+        )
+    return lines
+
+
+def _source(item: LineItem) -> str:
+    return f"Source: {escape(item.source)}."

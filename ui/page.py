@@ -1,0 +1,38 @@
+"""What every page has: the line that says the set-up, a calm problem, links to the next questions."""
+
+import streamlit as st
+
+METHOD = "ui/pages/method.py"
+DRAWER = "_open_drawer"
+
+
+def set_up(words: str) -> None:
+    """The set-up in one grey line, and the way to change it: on a phone the form is in a drawer."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.caption(words, width="content")
+        st.button(
+            "Change",
+            key="change",
+            type="tertiary",
+            icon=":material/tune:",
+            on_click=_open_drawer,
+            help="Opens the set-up at the left. If it stays closed: it is behind » at the top.",
+        )
+
+
+def problem(sentence: str) -> None:
+    """Input that makes no plan: what was wrong, once and calmly. What was entered stays."""
+    st.title(":orange[:material/edit:] One thing to correct first", anchor=False)
+    st.markdown(sentence)
+
+
+def next_links(*links: tuple[str, str, str]) -> None:
+    """Links to the next questions, as (page, label, icon), and where the method is written down."""
+    with st.container(horizontal=True):
+        for target, label, icon in links:
+            st.page_link(target, label=label, icon=icon)
+        st.page_link(METHOD, label="How it is counted: Method", icon=":material/function:")
+
+
+def _open_drawer() -> None:
+    st.session_state[DRAWER] = True

@@ -1,0 +1,31 @@
+"""Method: the formulas with their assumptions and limits, as written beside the planner and checked by its tests."""
+
+import re
+from pathlib import Path
+
+import streamlit as st
+
+from ui.scenario import scenario
+
+METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
+_EXAMPLE = re.compile(r"(?:^ *(?:>>>|\.\.\.)(?: .*)?\n(?:^ *(?!>>>|\.\.\.)\S.*\n)*)+", re.MULTILINE)
+
+
+def main() -> None:
+    scenario()
+    st.markdown(fenced(METHOD.read_text(encoding="utf-8")))
+
+
+def fenced(text: str) -> str:
+    """*text* with its interpreter examples as blocks of code: in Markdown ``>>>`` would be a quotation."""
+    return _EXAMPLE.sub(_as_code, text)
+
+
+def _as_code(match: re.Match[str]) -> str:
+    lines = match[0].splitlines()
+    indent = min(len(line) - len(line.lstrip()) for line in lines)
+    body = "\n".join(line[indent:] for line in lines)
+    return f"\n```python\n{body}\n```\n"
+
+
+main()

@@ -1,0 +1,159 @@
+"""Plan: does it fit, by how much, what would help, and where every byte goes."""
+
+import streamlit as st
+
+from planner.advice import Fix, fixes
+from planner.answer import Answer
+from planner.budget import prepare
+from planner.card import driver_keeps_bytes, segments
+from planner.choices import Choices, Chosen
+from planner.deployment import Device
+from planner.frontier import frontier
+from planner.line_item import Basis
+from planner.units import format_bytes, format_rate, words_for_tokens
+from planner.verdict import asked
+from ui import own_config, page
+from ui.charts import card_bar, frontier_chart
+from ui.examples import EXAMPLES
+from ui.item_table import item_table
+from ui.scenario import Scenario, apply, scenario
+from ui.words import BASIS_WORDS, ICONS, set_up_line
+
+SHOWN_FIXES = 3
+
+
+def main() -> None:
+    plan = scenario()
+    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    if plan.chosen is None or plan.answer is None:
+        page.problem(plan.problem)
+        _examples()
+        return
+    _verdict(plan)
+    _numbers(plan.answer)
+    if not plan.answer.fits:
+        _fixes(plan.choices, plan.chosen, plan.answer)
+    _examples()
+    _memory(plan.chosen, plan.answer)
+    _stretch(plan.chosen, plan.answer)
+    _command(plan.choices)
+    page.next_links(("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"))
+
+
+def _verdict(plan: Scenario) -> None:
+    assert plan.verdict is not None
+    st.title(f"{ICONS[plan.verdict.state]} {plan.verdict.title}", anchor=False)
+    st.markdown(plan.verdict.sentence)
+    for warning in plan.answer.warnings if plan.answer else ():
+        st.caption(f":material/info: {warning}")
+
+
+def _numbers(answer: Answer) -> None:
+    room = answer.pool_tokens
+    each = "tokens" if answer.users == 1 else "tokens each"
+    users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
+    with st.grid(4, min_column_width=150):
+        _number(
+            "Room in the cache",
+            _count(room),
+            _words(room),
+            help="Tokens of one conversation that the card can hold once weights and runtime are in.",
+        )
+        _number(f"Longest, for {users}", _count(answer.max_context_tokens), each)
+        _number(f"Most users at {answer.context_tokens:,}", _count(answer.max_users), "at once")
+        cost = answer.kv_bytes_per_token
+        _number("One more token costs", format_rate(cost), f"{cost:,} B exactly")
+
+
+def _number(label: str, value: str, beneath: str, help: str | None = None) -> None:
+    st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, height="stretch", help=help)
+
+
+def _count(number: int | None) -> str:
+    return "no limit" if number is None else f"{number:,}"
+
+
+def _words(tokens: int | None) -> str:
+    if tokens is None:
+        return "any length"
+    return f"≈ {words_for_tokens(tokens):,} words" if tokens else "none"
+
+
+def _fixes(choices: Choices, chosen: Chosen, answer: Answer) -> None:
+    found = fixes(choices, chosen.architecture, answer)
+    st.header("What would make it fit", anchor=False)
+    if not found:
+        st.markdown("No single change of format, card or wish is enough, or brings it nearer.")
+        return
+    with st.grid(SHOWN_FIXES, min_column_width=200):
+        for number, fix in enumerate(found[:SHOWN_FIXES]):
+            _fix(fix, number)
+    if found[SHOWN_FIXES:]:
+        with st.expander("More ways", key="more_ways"), st.grid(SHOWN_FIXES, min_column_width=200):
+            for number, fix in enumerate(found[SHOWN_FIXES:], SHOWN_FIXES):
+                _fix(fix, number)
+
+
+def _fix(fix: Fix, number: int) -> None:
+    icon = ":green[:material/check_circle:]" if fix.enough else ":gray[:material/do_not_disturb_on:]"
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"{icon} **{fix.change}**")
+        st.markdown(fix.result + ("." if fix.enough else ". Not enough alone."))
+        st.button("Try it", key=f"fix_{number}", on_click=apply, args=(fix.choices,))
+
+
+def _examples() -> None:
+    st.pills("Or start from an example", list(EXAMPLES), key="example", on_change=_start_from)
+
+
+def _start_from() -> None:
+    picked = st.session_state["example"]
+    st.session_state["example"] = None
+    if picked in EXAMPLES:
+        own_config.forget()
+        apply(EXAMPLES[picked])
+
+
+def _memory(chosen: Chosen, answer: Answer) -> None:
+    device = chosen.deployment.device
+    st.header("Where the memory goes", anchor=False)
+    parts = ", ".join(f"{item.name} {format_bytes(item.bytes)}" for item in answer.items)
+    st.altair_chart(
+        card_bar(segments(answer, device), answer.memory_bytes),
+        alt=f"The card as a bar: {parts}; usable {format_bytes(answer.memory_bytes)}.",
+        key="card_bar",
+    )
+    st.html(item_table(answer, chosen))
+    used = [basis for basis in Basis if any(item.basis is basis for item in answer.items)]
+    badges = " · ".join(f"**{basis}** {BASIS_WORDS[basis]}" for basis in used)
+    st.caption(f"{_card_words(device)}Click an item for its formula. Badges: {badges}.")
+
+
+def _card_words(device: Device) -> str:
+    if device.nominal_gb is None:
+        return ""
+    kept = driver_keeps_bytes(device)
+    driver = f"the driver keeps {format_bytes(kept)}, so programs see" if kept else "programs see"
+    return f"Sold as {device.nominal_gb:g} GB; {driver} {format_bytes(device.memory_bytes)} ({device.memory_basis}). "
+
+
+def _stretch(chosen: Chosen, answer: Answer) -> None:
+    st.header("How far it stretches", anchor=False)
+    border = frontier(prepare(chosen.architecture, chosen.deployment), chosen.workload, answer.model_limit_tokens)
+    if not border.points:
+        st.markdown("Nothing to draw: weights and runtime leave no room, so no context of any length fits.")
+        return
+    limit = "no limit" if border.limit_users is None else f"{border.limit_users:,} at most"
+    st.altair_chart(
+        frontier_chart(border, answer.context_tokens, answer.users, answer.fits),
+        alt=f"Context against users. Asked: {asked(answer)}; users at {answer.context_tokens:,} tokens: {limit}.",
+        key="frontier",
+    )
+
+
+def _command(choices: Choices) -> None:
+    st.header("The same plan in a terminal", anchor=False)
+    st.code(choices.command(), language="bash", wrap_lines=True)
+
+
+main()

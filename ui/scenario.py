@@ -1,0 +1,181 @@
+"""The set-up in the sidebar, shared by every page and kept in the address; and the plan that it asks for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.choices import Choices, Chosen, choose
+from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
+from planner.errors import PlannerError
+from planner.presets import load_preset
+from planner.verdict import Verdict, verdict
+from ui import form, own_config
+from ui.address import read_address
+from ui.words import ICONS
+
+ONE_ROW = 3
+"""So many segments fit beside each other in the sidebar; more are pills, which wrap."""
+_STARTED = "_address_read"
+_NOTES = "_address_notes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What the sidebar asks. *chosen*, *answer* and *verdict* are there unless *problem* says why they are not."""
+
+    choices: Choices
+    architecture: Architecture | None = None
+    chosen: Chosen | None = None
+    answer: Answer | None = None
+    verdict: Verdict | None = None
+    problem: str = ""
+
+
+def scenario() -> Scenario:
+    """Draws the sidebar and answers it; says once, above the page, what a link asked for in vain."""
+    _read_address()
+    with st.sidebar:
+        st.markdown("**Your set-up**")
+        line = st.empty()
+        _main_fields()
+        with st.expander("More: several cards, runtime, own config", key="more"):
+            _more_fields()
+    found = _answered()
+    short = found.verdict.short if found.verdict else "**no answer yet**: see the page"
+    line.markdown(f"{ICONS[found.verdict.state] if found.verdict else ':material/help:'} {short}")
+    if st.session_state.get(_NOTES):
+        st.info("  \n".join(st.session_state[_NOTES]), icon=":material/link_off:")
+    return found
+
+
+def apply(choices: Choices) -> None:
+    """Sets the fields so that they ask for *choices*; for use in a widget's callback."""
+    st.session_state.pop(_NOTES, None)
+    st.session_state.update(form.to_state(choices))
+
+
+def _read_address() -> None:
+    """Names and aliases in a link become what the fields show, impossible values are noted and dropped.
+
+    The widgets that are bound to the address would drop both in silence; so this comes before them, and starts anew.
+    """
+    if st.session_state.get(_STARTED):
+        return
+    st.session_state[_STARTED] = True
+    query = st.query_params.to_dict()
+    fields, problems = read_address(query)
+    st.session_state[_NOTES] = problems
+    told = {key: str(value) for key, value in fields.items()}
+    if told != {key: value for key, value in query.items() if key in form.DEFAULTS}:
+        others = {key: st.query_params.get_all(key) for key in query if key not in form.DEFAULTS}
+        st.query_params.from_dict({**others, **told})
+        st.rerun()
+
+
+def _main_fields() -> None:
+    _select("model", "Model", list(form.model_names()), help="Type a part of the name to search.")
+    own_config.note()
+    _select(
+        "device", "Card", [form.ANOTHER_SIZE, *form.device_names()], help="A card by its name, or any size of memory."
+    )
+    if st.session_state["device"] == form.ANOTHER_SIZE:
+        _text("memory", "Memory of the card", help="Such as 8GiB, 24GB or 512MiB. GiB is 2³⁰ bytes, GB is 10⁹.")
+    _segments("weights", "Weights stored in", form.COMMON_WEIGHTS, help=_WEIGHTS_HELP)
+    if st.session_state["weights"] == form.OTHER:
+        _select("weights_format", "Weights format", list(form.format_names("weights")), help=_FORMAT_HELP)
+    _segments("kv_cache", "Cache stored in", form.COMMON_CACHES, help=_CACHE_HELP)
+    _number("context", "Tokens per user", MAX_TOKENS, help="Prompt and answer together. 1,000 tokens ≈ 750 words.")
+    _number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
+
+
+def _more_fields() -> None:
+    _number(
+        "device_count", "Number of cards", MAX_PARALLEL, help="Each holds its share of every layer: tensor parallel."
+    )
+    _text("overhead", "Runtime and all else", help=_OVERHEAD_HELP)
+    _segments("quantize", "Which weights take the format", form.QUANTIZE, help=_QUANTIZE_HELP)
+    caches = [form.SAME, *form.format_names("cache")]
+    _select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
+    _select("kv_cache_v", "Values stored in", caches, help="*same*: as the cache.")
+    own_config.uploader()
+
+
+def _answered() -> Scenario:
+    state = {key: st.session_state[key] for key in form.DEFAULTS if key in st.session_state}
+    architecture = own_config.architecture()
+    choices = form.to_choices(state)
+    try:
+        if architecture is None:
+            architecture = load_preset(choices.model)
+        choices = form.to_choices({**state, "model": architecture.name}, architecture.cache_format)
+        chosen = choose(choices, architecture)
+        found = answer(architecture, chosen.deployment, chosen.workload)
+    except PlannerError as error:
+        return Scenario(choices=choices, architecture=architecture, problem=str(error))
+    return Scenario(choices=choices, architecture=architecture, chosen=chosen, answer=found, verdict=verdict(found))
+
+
+def _changed() -> None:
+    """Whatever the link asked for, the set-up is the reader's own now."""
+    st.session_state.pop(_NOTES, None)
+
+
+def _select(key: str, label: str, options: list[str], **more: Any) -> None:
+    index = options.index(form.DEFAULTS[key])
+    change = own_config.forget if key == "model" else _changed
+    st.selectbox(
+        label, options, index=index, key=key, on_change=change, filter_mode="contains", bind="query-params", **more
+    )
+
+
+def _segments(key: str, label: str, options: tuple[str, ...], **more: Any) -> None:
+    widget = st.segmented_control if len(options) <= ONE_ROW else st.pills
+    widget(
+        label,
+        options,
+        default=form.DEFAULTS[key],
+        required=True,
+        key=key,
+        on_change=_changed,
+        bind="query-params",
+        **more,
+    )
+
+
+def _number(key: str, label: str, most: int, **more: Any) -> None:
+    st.number_input(
+        label,
+        min_value=1,
+        max_value=most,
+        value=form.DEFAULTS[key],
+        step=1,
+        key=key,
+        on_change=_changed,
+        bind="query-params",
+        **more,
+    )
+
+
+def _text(key: str, label: str, **more: Any) -> None:
+    st.text_input(
+        label, value=form.DEFAULTS[key], max_chars=40, key=key, on_change=_changed, bind="query-params", **more
+    )
+
+
+_WEIGHTS_HELP = (
+    "*as published*: as the model's own file stores them, 16 bit for most. **int8** takes half of that, "
+    "**int4-g128** a quarter and a little for its scales (4.125 bits). *other*: every format that is known."
+)
+_FORMAT_HELP = "GGUF types, NF4, FP8, MXFP4 and all others, counted by whole blocks."
+_CACHE_HELP = "What each token leaves behind, its keys and values. 8 bit holds twice as many tokens as 16 bit."
+_OVERHEAD_HELP = (
+    "Everything on the card that is neither weights nor cache: libraries, activations, fragments. "
+    "It is assumed, so it is stated here. Empty: counted as nothing."
+)
+_QUANTIZE_HELP = (
+    "*linear*: the large matrices; embedding, head and norms stay 16 bit. *all*: every parameter. "
+    "*usual*: linear for real models, all for nominal classes."
+)

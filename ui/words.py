@@ -1,0 +1,57 @@
+"""Icons and labels that several pages share. What is said about a plan comes from the planner."""
+
+from planner.answer import Answer
+from planner.budget import State
+from planner.card import Part
+from planner.choices import Chosen
+from planner.deployment import CHECKPOINT
+from planner.line_item import Basis, LineItem
+
+ICONS = {
+    State.FITS: ":green[:material/check_circle:]",
+    State.TIGHT: ":orange[:material/warning:]",
+    State.NO: ":red[:material/block:]",
+    State.UNCERTAIN: ":orange[:material/help:]",
+}
+ITEM_NAMES = {"weights": "Weights", "overhead": "Runtime, stated", "cache": "Cache for your users"}
+PART_NAMES = {Part.FREE: "Free for more cache", Part.DRIVER: "Kept by the driver"}
+BASIS_WORDS = {
+    Basis.EXACT: "from the model's own shapes",
+    Basis.RULE: "from the engine's code",
+    Basis.MEASURED: "read from an allocator or a log",
+    Basis.ASSUMED: "stated or taken from public readings",
+}
+
+
+def item_name(item: LineItem) -> str:
+    """A budget's line as a person would call it."""
+    return ITEM_NAMES.get(item.name, item.name[:1].upper() + item.name[1:])
+
+
+def sizes_in_words(sizes: list[str]) -> str:
+    """``8, 16 and 24 GiB`` from ``8 GiB``, ``16 GiB``, ``24 GiB``; unlike units keep theirs."""
+    units = {size.rpartition(" ")[2] for size in sizes}
+    shown = sizes if len(units) > 1 else [*(size.rpartition(" ")[0] for size in sizes[:-1]), *sizes[-1:]]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def set_up_line(chosen: Chosen, answer: Answer) -> str:
+    """The whole set-up in a line: ``Llama-3.1-8B · RTX 4090 · bf16, as published · 4 × 8,192 tokens``."""
+    cards = answer.device if answer.device_count == 1 else f"{answer.device_count} × {answer.device}"
+    cache = answer.kv_cache_k if answer.kv_cache_k == answer.kv_cache_v else f"{answer.kv_cache_k}/{answer.kv_cache_v}"
+    parts = [
+        answer.model,
+        cards,
+        f"weights {weights_words(chosen, answer)}",
+        f"cache {cache}",
+        f"{answer.users:,} × {answer.context_tokens:,} tokens",
+    ]
+    return " · ".join(parts)
+
+
+def weights_words(chosen: Chosen, answer: Answer) -> str:
+    """The weights' format; what a file stores is named, and said to be as published."""
+    if answer.weights != CHECKPOINT:
+        return answer.weights
+    stored = chosen.architecture.stored_as
+    return f"{stored}, as published" if stored else "as published"
