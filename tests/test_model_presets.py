@@ -82,6 +82,10 @@ def routing_bias(preset: ModelPreset, architecture: Architecture) -> int:
     )
 
 
+def unused_norm(preset: ModelPreset, architecture: Architecture) -> int:
+    return architecture.hidden_size
+
+
 EXTRAS: dict[str, Extra] = {
     "mtp": mtp,
     "mtp_without_embeddings": mtp_without_embeddings,
@@ -90,6 +94,7 @@ EXTRAS: dict[str, Extra] = {
     "rotary_frequencies": rotary_frequencies,
     "causal_masks": causal_masks,
     "routing_bias": routing_bias,
+    "unused_norm": unused_norm,
 }
 
 
