@@ -6,6 +6,7 @@ Parsing a file whole costs more than planning does. Cut and whole give the same 
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ class TomlTables:
     def __init__(self, path: Path, shown: str) -> None:
         self.shown = shown
         try:
-            text = path.read_text(encoding="utf-8")
+            self._text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise BadPreset(f"presets/{shown} cannot be read: {error}.") from error
-        self._texts = _cut(text)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return _cut(self._text)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
@@ -37,6 +41,8 @@ class TomlTables:
 
     def mentioning(self, name: str) -> Iterator[str]:
         """Keys of the tables called *name*, or with *name* between quotes somewhere; both in lower case."""
+        if name not in self._text.lower():
+            return iter(())  # a file that does not have the name is not cut up
         quoted = f'"{name}"'
         return (key for key, text in self._texts.items() if key.lower() == name or quoted in text.lower())
 
