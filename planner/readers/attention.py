@@ -39,7 +39,8 @@ def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
 
 def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """The projections, norms and biases of multi-head attention and its kin."""
-    structure, hidden, heads = decoder.structure, decoder.hidden_size, plan.num_attention_heads
+    structure, heads = decoder.structure, plan.num_attention_heads
+    hidden = structure.attention_inputs * decoder.hidden_size
     key_value_heads = 0 if plan.shares_cache else plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
     gated = 2 if decoder.is_on(structure.output_gate) else 1
@@ -48,7 +49,9 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
         yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
         if plan.kind != FULL or not decoder.is_on(structure.keys_as_values):
             yield from decoder.linear("self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias)
-    yield from decoder.linear("self_attn.o_proj", hidden, heads * plan.v_head_dim, decoder.is_on(structure.o_bias))
+    yield from decoder.linear(
+        "self_attn.o_proj", decoder.hidden_size, heads * plan.v_head_dim, decoder.is_on(structure.o_bias)
+    )
     if decoder.is_on(structure.qk_norm):
         wide = structure.qk_norm_width == "all"
         yield from decoder.norm("self_attn.q_norm", plan.head_dim * (heads if wide else 1), structure.qk_norm_bias)

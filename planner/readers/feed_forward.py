@@ -18,10 +18,10 @@ def feed_forward_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
         yield from _mixture(decoder)
     if plan.feed_forward == "dense" or (has_experts and decoder.is_on(decoder.structure.dense_beside_experts)):
         size = plan.intermediate_size or decoder.values.integer("intermediate_size")
-        yield from _mlp(decoder, "mlp", size, decoder.is_on(decoder.structure.mlp_bias))
+        yield from mlp(decoder, "mlp", size, decoder.is_on(decoder.structure.mlp_bias))
 
 
-def _mlp(
+def mlp(
     decoder: Decoder, prefix: str, intermediate_size: int, bias: bool, width: int | None = None
 ) -> Iterator[Tensor]:
     """A feed-forward part on *width*, the hidden size unless it is told another."""
@@ -47,7 +47,7 @@ def _mixture(decoder: Decoder) -> Iterator[Tensor]:
     if latent is not None:
         yield from decoder.linear("mlp.fc1_latent_proj", latent, hidden, decoder.is_on(structure.mlp_bias))
         yield from decoder.linear("mlp.fc2_latent_proj", hidden, latent, decoder.is_on(structure.mlp_bias))
-    for tensor in _mlp(decoder, "mlp.experts", size, decoder.is_on(structure.expert_bias), latent):
+    for tensor in mlp(decoder, "mlp.experts", size, decoder.is_on(structure.expert_bias), latent):
         role = Role.EXPERT if tensor.role is Role.LINEAR else tensor.role
         yield replace(tensor, role=role, count=experts, active=min(active, experts))
     yield from _shared_experts(decoder, size)
@@ -61,6 +61,6 @@ def _shared_experts(decoder: Decoder, expert_size: int) -> Iterator[Tensor]:
         size = expert_size * (values.same_in_all_layers("n_shared_experts", minimum=0) or 0)
     if not size:
         return
-    yield from _mlp(decoder, "mlp.shared_experts", size, decoder.is_on(decoder.structure.mlp_bias))
+    yield from mlp(decoder, "mlp.shared_experts", size, decoder.is_on(decoder.structure.mlp_bias))
     if decoder.is_on(decoder.structure.shared_expert_gate):
         yield decoder.matrix("mlp.shared_expert_gate", 1, decoder.hidden_size, role=Role.ROUTER, replicated=True)

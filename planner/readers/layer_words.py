@@ -45,9 +45,8 @@ def _period(values: Values) -> list[str]:
 
 
 def _indices(values: Values) -> list[str]:
-    """Full layers by their index from 0; none without the list: Bamba, LFM2."""
-    full = frozenset(values.integers("attn_layer_indices")) if values.has("attn_layer_indices") else frozenset()
-    return _words(values, full.__contains__)
+    """Full layers by their index from 0: Bamba, LFM2."""
+    return _words(values, frozenset(values.integers("attn_layer_indices")).__contains__)
 
 
 def _one_based(values: Values) -> list[str]:

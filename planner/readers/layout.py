@@ -13,7 +13,10 @@ from planner.units import format_count, shorten
 
 LIGHTNING = "lightning_attention"
 ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
-WITH_ATTENTION = frozenset({FULL, SLIDING, CHUNKED, LIGHTNING, ATTENTION_AND_MAMBA2})
+SHARED_AND_MAMBA = "shared_attention_and_mamba"
+SHARED_AND_MAMBA2 = "shared_attention_and_mamba2"
+_SHARED_BLOCKS = frozenset({SHARED_AND_MAMBA, SHARED_AND_MAMBA2})
+WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, LIGHTNING, ATTENTION_AND_MAMBA2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +24,8 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* the dense width, 0 where there is none.
+    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* the dense width, 0 where there
+    is none.
     """
 
     kind: str
@@ -33,6 +37,7 @@ class LayerPlan:
     head_dim: int = 0
     v_head_dim: int = 0
     shares_cache: bool = False
+    repeats_weights: bool = False
     has_indexer: bool = False
 
 
@@ -44,13 +49,15 @@ def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     attention = _attention_plans(decoder, kinds, shared)
     widths = _feed_forward_widths(decoder, kinds, shared)
     experts = expert_layers(decoder, len(kinds))
+    repeats = _repeats(decoder, kinds)
     return tuple(
         replace(
             plan,
             feed_forward=kind.feed_forward or ("experts" if has_experts else "dense"),
             intermediate_size=width,
+            repeats_weights=is_repeated,
         )
-        for plan, kind, has_experts, width in zip(attention, named, experts, widths, strict=True)
+        for plan, kind, has_experts, width, is_repeated in zip(attention, named, experts, widths, repeats, strict=True)
     )
 
 
@@ -66,6 +73,14 @@ def _named_kinds(decoder: Decoder) -> list[LayerKind]:
                 f"{decoder.values.where}: there is a layer {shorten(word)!r}, a kind that is not understood here."
             )
     return [known[word] for word in words]
+
+
+def _repeats(decoder: Decoder, kinds: Sequence[str]) -> list[bool]:
+    """Which layers go through a block of weights that an earlier layer has brought: Zamba."""
+    blocks = decoder.values.optional_integer("num_mem_blocks") or 1
+    users = [index for index, kind in enumerate(kinds) if kind in _SHARED_BLOCKS]
+    repeated = frozenset(users[blocks:])
+    return [index in repeated for index in range(len(kinds))]
 
 
 def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bool]) -> list[LayerPlan]:
@@ -140,7 +155,7 @@ def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 
 
 
 def _share(decoder: Decoder, heads: int) -> int:
-    head_dim, rest = divmod(decoder.hidden_size, heads)
+    head_dim, rest = divmod(decoder.structure.attention_inputs * decoder.hidden_size, heads)
     if rest or not head_dim:
         raise UnsupportedModel(
             f"{decoder.values.where}: key 'head_dim' is missing and hidden_size {format_count(decoder.hidden_size)} "

@@ -15,7 +15,7 @@ from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING
 from planner.readers.decoder import Decoder
 from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
 from planner.readers.layer_words import FULL
-from planner.readers.layout import ATTENTION_AND_MAMBA2, LIGHTNING, LayerPlan
+from planner.readers.layout import ATTENTION_AND_MAMBA2, LIGHTNING, SHARED_AND_MAMBA, SHARED_AND_MAMBA2, LayerPlan
 from planner.readers.linear_attention import (
     gated_delta_net,
     gated_delta_net_tensors,
@@ -25,6 +25,7 @@ from planner.readers.linear_attention import (
     lightning_tensors,
 )
 from planner.readers.rwkv import rwkv, rwkv_tensors
+from planner.readers.shared_block import shared_block_tensors
 from planner.readers.short_convolution import short_convolution, short_convolution_tensors
 from planner.readers.state_space import mamba, mamba2, mamba2_tensors, mamba_tensors
 from planner.readers.xlstm import mlstm, mlstm_tensors
@@ -39,7 +40,7 @@ class MixerRule:
 
 
 def _side_by_side(*rules: MixerRule) -> MixerRule:
-    """Mixers that work on the same input in one layer, each with what it keeps and weighs."""
+    """Several mixers in one layer, each with what it keeps and weighs."""
     return MixerRule(
         mixers=lambda decoder, plan: tuple(mixer for rule in rules for mixer in rule.mixers(decoder, plan)),
         tensors=lambda decoder, plan: (tensor for rule in rules for tensor in rule.tensors(decoder, plan)),
@@ -47,6 +48,8 @@ def _side_by_side(*rules: MixerRule) -> MixerRule:
 
 
 _STANDARD = MixerRule(mixers=attention, tensors=attention_tensors)
+_SHARED = MixerRule(mixers=attention, tensors=shared_block_tensors)
+_MAMBA = MixerRule(mixers=mamba, tensors=mamba_tensors)
 _MAMBA2 = MixerRule(mixers=mamba2, tensors=mamba2_tensors)
 
 MIXERS: dict[str, MixerRule] = {
@@ -55,9 +58,11 @@ MIXERS: dict[str, MixerRule] = {
     CHUNKED: _STANDARD,
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
     LIGHTNING: MixerRule(mixers=lightning_attention, tensors=lightning_tensors),
-    "mamba": MixerRule(mixers=mamba, tensors=mamba_tensors),
+    "mamba": _MAMBA,
     "mamba2": _MAMBA2,
     ATTENTION_AND_MAMBA2: _side_by_side(_STANDARD, _MAMBA2),
+    SHARED_AND_MAMBA: _side_by_side(_SHARED, _MAMBA),
+    SHARED_AND_MAMBA2: _side_by_side(_SHARED, _MAMBA2),
     "gated_delta_net": MixerRule(mixers=gated_delta_net, tensors=gated_delta_net_tensors),
     "kimi_delta_attention": MixerRule(mixers=kimi_delta_attention, tensors=kimi_delta_tensors),
     "short_convolution": MixerRule(mixers=short_convolution, tensors=short_convolution_tensors),

@@ -76,6 +76,8 @@ class Structure:
     correction_bias: Switch = False
     shared_expert_gate: Switch = False
     dense_beside_experts: Switch = False
+    attention_inputs: int = 1
+    """How many hidden states attention reads side by side: 2 where the embedding goes in beside the layer's input."""
     output_gate: Switch = False
     """The query projection is twice as wide: half of it gates the attention's output."""
     state_norms: Switch = False

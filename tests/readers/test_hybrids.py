@@ -1,0 +1,210 @@
+"""Models that keep a state beside or instead of keys and values: parameters, and caches as transformers 5.24 has them."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.architecture import Architecture, Recurrence, distinct_layers
+from planner.errors import PlannerError, UnsupportedModel
+from planner.kv_cache import bytes_for, fixed_bytes, model_specs
+from planner.readers.hf_config import read_config
+from planner.weights import parameters, parameters_by_role
+from tests.readers.knowledge import FORMATS, KNOWLEDGE
+from tests.truth import correction_biases
+
+BF16 = FORMATS["bf16"]
+MODELS: dict[str, dict[str, object]] = json.loads(
+    (Path(__file__).parents[1] / "data" / "hybrids.json").read_text(encoding="utf-8")
+)
+MEASURED = [name for name in MODELS if "transformers_cache" in MODELS[name]]
+
+
+def config_of(name: str) -> dict[str, object]:
+    config = MODELS[name]["config"]
+    assert isinstance(config, dict)
+    return dict(config)
+
+
+def read(name: str, **changes: object) -> Architecture:
+    return read_config({**config_of(name), **changes}, KNOWLEDGE)
+
+
+def cache_bytes(architecture: Architecture, tokens: int) -> int:
+    return bytes_for(model_specs(architecture.layers, BF16, BF16), tokens)
+
+
+def states_bytes(architecture: Architecture, name: str) -> int:
+    """All layers' states called *name* in a 16-bit cache."""
+    return sum(
+        count * (state.format or BF16).bytes_for(state.elements)
+        for layer, count in distinct_layers(architecture.layers)
+        for mixer in layer.mixers
+        if isinstance(mixer, Recurrence)
+        for state in mixer.states
+        if state.name == name
+    )
+
+
+def convolution_column(architecture: Architecture) -> int:
+    """One column of every layer's convolution at 16 bit: the current token's, which transformers keeps as well."""
+    return sum(
+        count * 2 * state.rows
+        for layer, count in distinct_layers(architecture.layers)
+        for mixer in layer.mixers
+        if isinstance(mixer, Recurrence)
+        for state in mixer.states
+        if state.name == "conv"
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parameters_are_the_published_ones(name: str) -> None:
+    """transformers leaves a router's correction bias out of its count; files store it."""
+    architecture = read(name)
+    difference = parameters(architecture) - int(str(MODELS[name]["parameters"]))
+    assert difference in (0, correction_biases(architecture))
+    assert not architecture.assumed
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_cache_is_what_transformers_keeps_but_for_a_column(name: str) -> None:
+    """The minimum is a convolution's kernel − 1 columns; xLSTM's class counts its tokens in 8 bytes."""
+    measured = MODELS[name]["transformers_cache"]
+    assert isinstance(measured, Mapping)
+    architecture = read(name)
+    counter = 8 if architecture.model_type == "xlstm" else 0
+    kept = cache_bytes(architecture, measured["tokens"]) + convolution_column(architecture) + counter
+    assert kept == measured["bytes"]
+
+
+def test_qwen3_next_at_8192_tokens() -> None:
+    """12 layers grow by 2 heads × 256 × key and value × 2 B; 36 keep 32 × 128 × 128 in 32 bit and 3 columns."""
+    architecture = read("Qwen/Qwen3-Next-80B-A3B-Instruct")
+    assert parameters(architecture) == 79_674_391_296
+    specs = model_specs(architecture.layers, BF16, BF16)
+    assert bytes_for(specs, 8192) - fixed_bytes(specs) == 201_326_592 == 12 * 2 * 256 * 2 * 2 * 8192
+    assert states_bytes(architecture, "recurrent") == 75_497_472 == 36 * 32 * 128 * 128 * 4
+    assert states_bytes(architecture, "conv") == 1_769_472 == 36 * 8192 * 3 * 2
+    assert fixed_bytes(specs) == 77_266_944
+
+
+@pytest.mark.parametrize(
+    ("name", "figure", "column"),
+    [
+        ("KimiLinearConfig()", 102_727_680, 21 * 3 * 32 * 128 * 2),
+        ("FalconH1Config()", 1_107_689_472, 32 * (1024 + 2 * 256) * 2),
+        ("mistralai/Mamba-Codestral-7B-v0.1", 273_678_336, 64 * (8192 + 2 * 8 * 128) * 2),
+    ],
+)
+def test_transformers_figure_is_the_minimum_and_one_convolution_column(name: str, figure: int, column: int) -> None:
+    assert cache_bytes(read(name), 8192) + column == figure
+
+
+def test_attention_layers_alone_grow() -> None:
+    """LFM2-2.6B: 8 of its 30 layers attend, each with 8 heads × 64 × key and value × 2 B a token."""
+    architecture = read("LiquidAI/LFM2-2.6B")
+    grown = cache_bytes(architecture, 8192) - cache_bytes(architecture, 0)
+    assert grown == 8 * 8 * 64 * 2 * 2 * 8192 == 134_217_728
+
+
+def test_pure_state_space_costs_the_same_at_any_length() -> None:
+    architecture = read("tiiuae/falcon-mamba-7b")
+    assert cache_bytes(architecture, 1) == cache_bytes(architecture, 1_000_000) == 64 * 8192 * (16 * 4 + 3 * 2)
+
+
+def test_model_class_counts_where_the_type_lies() -> None:
+    """Mamba-Codestral says mamba; its class, and its keys, are Mamba-2's."""
+    name = "mistralai/Mamba-Codestral-7B-v0.1"
+    architecture = read(name, model_type="mamba", architectures=["Mamba2ForCausalLM"])
+    assert parameters(architecture) == parameters(read(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "published"), [("Qwen/Qwen3-Next-80B-A3B-Instruct", 81_324_862_720), ("Qwen/Qwen3.5-2B", 2_274_069_824)]
+)
+def test_published_total_holds_the_prediction_layer(name: str, published: int) -> None:
+    roles = parameters_by_role(read(name))
+    assert sum(roles.values()) == published
+
+
+def test_shared_block_weighs_once_and_caches_in_every_layer() -> None:
+    """Zamba2-2.7B: 2 blocks of 170,401,280 for 9 layers, each of which keeps 32 heads × 160 × key and value × 2 B."""
+    two, three = (read("Zyphra/Zamba2-2.7B", num_mem_blocks=blocks) for blocks in (2, 3))
+    assert parameters(three) - parameters(two) == 170_401_280
+    assert cache_bytes(two, 1) - cache_bytes(two, 0) == 9 * 32 * 160 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "sentence"),
+    [
+        (
+            "LiquidAI/LFM2-2.6B",
+            {"layer_types": ["spiral"] * 30},
+            "model_type 'lfm2': there is a layer 'spiral', a kind that is not understood here.",
+        ),
+        (
+            "nvidia/NVIDIA-Nemotron-Nano-9B-v2",
+            {"hybrid_override_pattern": "M*"},
+            "model_type 'nemotron_h': hybrid_override_pattern has 2 layers and num_hidden_layers is 56.",
+        ),
+        (
+            "nvidia/NVIDIA-Nemotron-Nano-9B-v2",
+            {"hybrid_override_pattern": ""},
+            "model_type 'nemotron_h': neither layer_types nor hybrid_override_pattern says what the layers are.",
+        ),
+        (
+            "nvidia/NVIDIA-Nemotron-Nano-9B-v2",
+            {"hybrid_override_pattern": "M" * 5000, "num_hidden_layers": None},
+            "model_type 'nemotron_h': 5,000 layers are listed; a model has from 1 to 4,096.",
+        ),
+        (
+            "google/recurrentgemma-2b",
+            {"block_types": []},
+            "model_type 'recurrent_gemma': key 'block_types' is a list of 0; it must be a list of layer kinds.",
+        ),
+        (
+            "tiiuae/Falcon-H1-1.5B-Base",
+            {"mamba_d_head": "auto", "mamba_n_heads": 7},
+            "model_type 'falcon_h1': 3,072 state-space channels do not divide by 7 heads.",
+        ),
+        (
+            "state-spaces/mamba-130m-hf",
+            {"time_step_rank": "large"},
+            "model_type 'mamba': key 'time_step_rank' is 'large'; it must be a whole number from 1 to 16,777,216.",
+        ),
+    ],
+)
+def test_bad_layout_is_refused_in_one_sentence(name: str, changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UnsupportedModel) as refusal:
+        read(name, **changes)
+    assert str(refusal.value) == sentence
+
+
+_HOSTILE = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([0, 1, 2**31, 2**63, 10**400, float("inf"), float("nan"), -0.5]),
+    st.text(max_size=5),
+    st.lists(st.one_of(st.integers(-1, 9), st.text(max_size=3), st.none()), max_size=4),
+    st.dictionaries(st.text(max_size=5), st.integers(), max_size=2),
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data())
+def test_hostile_value_gives_a_plan_or_one_sentence(data: st.DataObject) -> None:
+    """Law: whatever stands under a key, reading ends in an architecture or a PlannerError."""
+    config = config_of(data.draw(st.sampled_from(sorted(MODELS))))
+    for key in data.draw(st.lists(st.sampled_from(sorted(config)), min_size=1, max_size=3)):
+        config[key] = data.draw(_HOSTILE)
+    try:
+        architecture = read_config(config, KNOWLEDGE)
+    except PlannerError as refusal:
+        assert "\n" not in str(refusal)
+        return
+    assert cache_bytes(architecture, 2) >= cache_bytes(architecture, 1) >= 0
