@@ -1,4 +1,4 @@
-"""Models that keep a state beside or instead of keys and values: parameters, and caches as transformers 5.24 has them."""
+"""Models that keep a state beside or instead of keys and values: parameters, and caches as transformers has them."""
 
 import json
 from collections.abc import Mapping
