@@ -11,13 +11,14 @@ from planner.units import shorten, shorten_path
 
 CONFIG = "config.json"
 SAFETENSORS = ".safetensors"
+GGUF = ".gguf"
 
 
 def load_model(name: str, online: bool = False) -> Architecture:
     """The architecture behind *name*: a preset's name or alias, a file, a folder, or a Hugging Face id.
 
-    Files are a ``config.json``, a ``.safetensors`` with its index, a folder with these. An id is looked up among the
-    presets, then in this machine's own cache, and on the hub only if *online*. Raises PlannerError.
+    Files are a ``config.json``, a ``.gguf``, a ``.safetensors`` or its index, a folder with these. An id is looked up
+    among the presets, then in this machine's own cache, and on the hub only if *online*. Raises PlannerError.
     """
     if _is_file_name(name):
         return load_path(Path(name))
@@ -33,6 +34,10 @@ def load_path(path: Path) -> Architecture:
     """The architecture of a file or folder; weights exactly as stored where its safetensors headers are there too."""
     if path.is_dir():
         return _load_folder(path, path)
+    if path.name.lower().endswith(GGUF):
+        from planner.readers.gguf import read_gguf
+
+        return read_gguf(path, presets.gguf_knowledge())
     if path.name.endswith((SAFETENSORS, f"{SAFETENSORS}.index.json")):
         return _load_folder(path.parent, path)
     title = path.resolve().parent.name if path.name == CONFIG else path.stem
@@ -78,7 +83,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
 
 def _is_file_name(name: str) -> bool:
     """Whether *name* can only be a file or folder: it has a file's ending, or is a folder that is there."""
-    if name.lower().endswith((".json", SAFETENSORS)):
+    if name.lower().endswith((".json", SAFETENSORS, GGUF)):
         return True
     try:
         return bool(name.strip()) and Path(name).is_dir()

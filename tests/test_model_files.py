@@ -1,25 +1,28 @@
 """Presets, files, folders and ids: what a name means, and that nothing is fetched unless asked."""
 
 import json
+from math import prod
 from pathlib import Path
 
 import pytest
 
+from planner.cli import main
 from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.weights import parameters
+from tests.readers.gguf_files import BLOCK, F32, LLAMA, model, write
 from tests.test_hub import CONFIG, FIRST, INDEX, NAMES, PARAMETERS, SECOND, shard
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    model = tmp_path / "tiny"
-    model.mkdir()
-    (model / "config.json").write_text(json.dumps(CONFIG))
-    (model / "model.safetensors.index.json").write_text(json.dumps(INDEX))
-    (model / NAMES[0]).write_bytes(shard(FIRST))
-    (model / NAMES[1]).write_bytes(shard(SECOND))
-    return model
+    path = tmp_path / "tiny"
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(CONFIG))
+    (path / "model.safetensors.index.json").write_text(json.dumps(INDEX))
+    (path / NAMES[0]).write_bytes(shard(FIRST))
+    (path / NAMES[1]).write_bytes(shard(SECOND))
+    return path
 
 
 @pytest.mark.parametrize("name", ["", "config.json", "model.safetensors.index.json"])
@@ -67,3 +70,14 @@ def test_an_id_that_this_machine_has_needs_no_network(
 
 def test_a_presets_hub_id_is_the_preset() -> None:
     assert load_model("meta-llama/Llama-3.1-8B-Instruct").name == "llama-3.1-8b"
+
+
+def test_a_gguf_is_planned_with_the_bytes_of_its_tensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys, tensors = model("llama", 4, BLOCK, context_length=4096, **LLAMA)
+    write(tmp_path / "small.gguf", keys, tensors)
+    # No request is shorter than a token: 4 layers · (key + value) · 2 heads · 8 · 2 bytes.
+    assert main(["plan", "--model", str(tmp_path / "small.gguf"), "--memory", "1GiB", "--context", "1", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["weights_bytes"] == 4 * sum(prod(shape) for kind, shape in tensors.values() if kind == F32)
+    assert answer["kv_request_bytes"] == 4 * 2 * 2 * 8 * 2
+    assert answer["model_limit_tokens"] == 4096

@@ -13,8 +13,8 @@ _ROUNDED_TO = 256
 def block_values(values: Values) -> dict[str, object]:
     """``block_configs`` as one list a usual key.
 
-    Layers are called ``mixer/feed-forward``, as in ``full_attention/dense`` or ``none/linear``. A group's size stands for
-    the number of key-value heads, and a multiple of the hidden size for the feed-forward width.
+    Layers are called ``mixer/feed-forward``, as in ``full_attention/dense`` or ``none/linear``. A group's size stands
+    for the number of key-value heads, and a multiple of the hidden size for the feed-forward width.
     """
     number, heads, hidden = (values.integer(k) for k in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
     words, groups, widths = [], [], []
