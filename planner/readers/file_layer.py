@@ -25,16 +25,23 @@ class StoredKind(NamedTuple):
     packed_bytes: int
     is_packed: bool
 
+    @property
+    def is_expert(self) -> bool:
+        """Whether it is an expert's, weight or bias."""
+        return self.role is Role.EXPERT or (self.role is Role.BIAS and "experts." in self.name)
+
 
 class Reference:
     """What a config's reader knows of the same layer: shapes, experts a token uses, what is replicated."""
 
-    __slots__ = ("_by_name", "active", "bits", "replicated_roles")
+    __slots__ = ("_by_name", "active", "bits", "experts", "replicated_roles")
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
         tensors = tuple(tensors)
         self._by_name = {tensor.name: tensor for tensor in tensors}
-        self.active = max((t.active for t in tensors if t.role is Role.EXPERT), default=-1)
+        experts = [tensor for tensor in tensors if tensor.role is Role.EXPERT]
+        self.active = max((tensor.active for tensor in experts), default=-1)
+        self.experts = max((tensor.count for tensor in experts), default=0)
         self.bits: Mapping[Role, int] = {
             t.role: 8 * t.stored.bytes // t.stored.elements for t in tensors if not t.stored.is_unquantized
         }
@@ -51,43 +58,41 @@ class Reference:
 
 def layer_tensors(kinds: Counter[StoredKind], reference: Reference, unknown: set[str]) -> tuple[Tensor, ...]:
     """The tensors that *kinds* make up; names of weights whose parameters nobody tells are added to *unknown*."""
-    used = _active(kinds, reference.active)
-    return tuple(
-        tensor
-        for kind, count in kinds.items()
-        for tensor in _tensors(kind, count, used.get(kind, -1), reference, unknown)
-    )
-
-
-def _active(kinds: Counter[StoredKind], active: int) -> dict[StoredKind, int]:
-    """Experts of each kind that a token uses; of a projection that is stored in two ways, the larger share's."""
-    if active < 0:
-        return {}
-    used: dict[str, int] = {}
-    result = {}
+    used: Counter[str] = Counter()
+    tensors: list[Tensor] = []
+    # Of a projection that is stored in two ways, a token's experts are of the larger share.
     for kind, count in kinds.most_common():
-        if kind.role is Role.EXPERT:
-            stacked = kind.shape[0] if _is_stacked(kind) and kind.shape else 1
-            result[kind] = min(active - used.get(kind.name, 0), count * stacked)
-            used[kind.name] = used.get(kind.name, 0) + result[kind]
-    return result
+        shape = kind.shape if kind.shape is not None else _hidden_shape(kind, reference, unknown)
+        stacked = _stacked(kind, shape, count, reference.experts)
+        active = -1
+        if kind.is_expert and reference.active >= 0:
+            active = min(reference.active - used[kind.name], count * (stacked or 1))
+            used[kind.name] += active
+        tensors += _tensors(kind, shape, count, stacked, active, reference.is_replicated(kind.name, kind.role))
+    return tuple(tensors)
 
 
-def _is_stacked(kind: StoredKind) -> bool:
-    """Whether all experts are one tensor, the first dimension counting them."""
-    return kind.role is Role.EXPERT and kind.shape is not None and len(kind.shape) >= 3
+def _stacked(kind: StoredKind, shape: tuple[int, ...], count: int, experts: int) -> int:
+    """How many experts are one tensor, along its first dimension; 0 where it is one expert's or none's."""
+    if not kind.is_expert or not shape:
+        return 0
+    if len(shape) >= (3 if kind.role is Role.EXPERT else 2):
+        return shape[0]
+    # DBRX joins the rows of all experts in one matrix.
+    return experts if count == 1 and experts > 1 and shape[0] % experts == 0 else 0
 
 
-def _tensors(kind: StoredKind, count: int, active: int, reference: Reference, unknown: set[str]) -> Iterator[Tensor]:
-    shape = kind.shape if kind.shape is not None else _hidden_shape(kind, reference, unknown)
+def _tensors(
+    kind: StoredKind, shape: tuple[int, ...], count: int, stacked: int, active: int, replicated: bool
+) -> Iterator[Tensor]:
     size = kind.bytes
-    if _is_stacked(kind) and shape[0]:
-        size, rest = divmod(size, shape[0])
+    if stacked:
+        size, rest = divmod(size, stacked)
         if rest:
             # One scale for all experts: bytes without parameters of their own.
             yield _tensor(kind, (0,), rest, count, active=-1, replicated=False)
-        count, shape = count * shape[0], shape[1:]
-    yield _tensor(kind, shape, size, count, active, reference.is_replicated(kind.name, kind.role))
+        count, shape = count * stacked, shape[1:] if shape[0] == stacked else (shape[0] // stacked, *shape[1:])
+    yield _tensor(kind, shape, size, count, active, replicated)
 
 
 def _tensor(kind: StoredKind, shape: tuple[int, ...], size: int, count: int, active: int, replicated: bool) -> Tensor:

@@ -92,7 +92,9 @@ def _tensor(kind: _Kind, count: int, active: int, tower: bool) -> Tensor:
         return Tensor(name=kind.name, role=role, columns=0, stored=stored, count=count)
     columns, *others = kind.shape or (1,)
     size = kind.bytes
-    if role is Role.EXPERT and len(others) >= 2 and others[-1] and size % others[-1] == 0:
+    is_expert = role is Role.EXPERT or (role is Role.BIAS and "_exps." in kind.name)
+    if is_expert and len(others) >= (2 if role is Role.EXPERT else 1) and others[-1] and size % others[-1] == 0:
+        # All experts are one tensor, the last dimension counting them.
         count, size = count * others[-1], size // others[-1]
         others.pop()
     rows = prod(others)
@@ -102,7 +104,7 @@ def _tensor(kind: _Kind, count: int, active: int, tower: bool) -> Tensor:
         rows=rows,
         columns=columns,
         count=count,
-        active=min(active, count) if role is Role.EXPERT and active >= 0 else -1,
+        active=min(active, count) if is_expert and active >= 0 else -1,
         stored=kind.format or exact_format(f"ggml-{kind.type}", rows, columns, size),
         replicated=role in _REPLICATED,
     )

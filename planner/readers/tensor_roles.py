@@ -27,7 +27,7 @@ class Part(Enum):
 class Place:
     """*index* is the layer's; *name* is the tensor's inside it, without numbers, so that experts of one kind share it.
 
-    *kind* is a tower's: vision or audio.
+    *kind* is a tower's: vision, audio or projector.
     """
 
     part: Part
@@ -47,6 +47,7 @@ _BUFFER = re.compile(
     r"|attention\.(?:masked_bias|bias|rotary_emb\.inv_freq)|h\.#\.attn\.bias)$"
 )
 _AUDIO = re.compile(r"audio|sound|speech|talker|code2wav|token2wav|apm|tts")
+_PROJECTOR = re.compile(r"projector|connector|aligner|mlp1|merger|resampler|modality_projection")
 _TOWER = re.compile(
     r"(?:^|\.)(?:visual|vision\w*|vit|vpm|img_\w+|image_\w+|resampler|aligner|connector|projector|multi_modal_projector"
     r"|multimodal_projector|mm_\w+|mlp1|merger|patch_merger|embed_vision|modality_\w+|view_seperator|gen_\w+"
@@ -54,12 +55,12 @@ _TOWER = re.compile(
 )
 
 _ROUTER = re.compile(
-    r"(?:^|\.)(?:(?:mlp|moe|ffn|feed_forward|block_sparse_moe|mixer)\.gate(?:\.\w+)?|router|shared_expert_gate|router_\w+)"
-    r"(?:\.|$)|e_score_correction_bias$|(?:^|\.)moe\.router_bias$"
+    r"(?:^|\.)(?:(?:mlp|moe|ffn|feed_forward|block_sparse_moe|mixer)\.gate(?:\.\w+)?|router(?:\.\w+)?|shared_expert_gate)"
+    r"\.weight$|(?:^|\.)router$|correction_bias$|(?:^|\.)moe\.router_bias$"
 )
 _EXPERT = re.compile(r"(?:^|\.)(?:experts|switch_mlp)(?:\.|$)")
 _STACKED = re.compile(r"(?:^|\.)(?:moe|block_sparse_moe|mlp|feed_forward)\.")
-_NORM = re.compile(r"norm|(?:^|\.)ln_?(?:\d|f|attn|mlp|out)?(?:\.|$)")
+_NORM = re.compile(r"(?:^|\.)(?:\w*norm\w*|ln_?(?:\d|f|attn|mlp|out)?)(?:\.weight|\.bias|\.scale|\.gamma|\.beta)?$")
 _EMBEDDING = re.compile(
     r"(?:^|\.)(?:embed_tokens\w*|embed_in|embed_positions|wte|wpe|word_embeddings|tok_embeddings|embeddings?"
     r"|position_embeddings|embed|emb)(?:\.weight)?$"
@@ -88,7 +89,7 @@ def _place(template: str) -> tuple[Place, int | None]:
         return _place_after(Part.BUFFER, template, 0), None
     # Inside a text layer such words name a part of the layer, as CogVLM's vision experts do.
     if tower and (layer is None or tower.start() < layer.start()):
-        kind = "audio" if _AUDIO.search(tower[0]) else "vision"
+        kind = "projector" if _PROJECTOR.search(tower[0]) else "audio" if _AUDIO.search(tower[0]) else "vision"
         return replace(_place_after(Part.TOWER, template, 0), kind=kind), None
     if mtp and (layer is None or mtp.start() < layer.start()):
         ordinal = template[: mtp.end()].count(_MARK) - 1 if _MARK in mtp[0] else None

@@ -1,9 +1,12 @@
 """Checkpoints' own tensors in a config's architecture: bytes equal the files, parameters stay the model's."""
 
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner.architecture import Architecture, distinct_layers
 from planner.errors import BadFile
@@ -11,6 +14,9 @@ from planner.formats import QuantScheme
 from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.safetensors import read_safetensors
+from planner.readers.safetensors_header import DTYPE_BITS
+from planner.readers.stored_summary import summarize
+from planner.readers.stored_tensors import StoredTensor, StoredTensors
 from planner.weights import active_parameters, bytes_by_role, model_bytes, parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
 from tests.readers.safetensors_files import Shapes, write, write_index
@@ -406,3 +412,48 @@ def test_an_incomplete_checkpoint_is_refused(tmp_path: Path) -> None:
     write_index(tmp_path / "model.safetensors.index.json", {"model.norm.weight": "x.safetensors", "b": "y.safetensors"})
     with pytest.raises(BadFile, match=r"is incomplete: y\.safetensors not found"):
         with_file_tensors(read_config(LLAMA, KNOWLEDGE), read_safetensors(tmp_path))
+
+
+_PARTS = (
+    "weight", "bias", "qweight", "qzeros", "scales", "g_idx", "weight_packed", "weight_scale", "weight_zero_point",
+    "weight.absmax", "weight.quant_map", "W_q", "q_weight", "q_invperm", "trellis", "suh", "svh", "SCB", "k_scale",
+)  # fmt: skip
+_MODULES = ("self_attn.q_proj", "mlp.experts.3.up_proj", "mlp.experts", "mlp.gate", "input_layernorm", "linear_attn")
+_SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from(_MODULES), st.sampled_from(_PARTS)), _SHAPES), st.data())
+@settings(max_examples=300, deadline=1000)
+def test_odd_parts_never_lose_a_byte(parts: dict[tuple[str, str], tuple[int, ...]], data: st.DataObject) -> None:
+    """Whatever companions a weight has, and whatever their shapes: an architecture of exactly these bytes."""
+    dtypes = st.sampled_from(["BF16", "I32", "U8", "I8", "F8_E8M0", "I16"])
+    tensors = [
+        StoredTensor(name=name, dtype=dtype, shape=shape, bytes=prod(shape) * DTYPE_BITS[dtype] // 8)
+        for name, shape in [
+            ("lm_head.weight", (2, 3)),
+            *((f"model.layers.0.{m}.{p}", s) for (m, p), s in parts.items()),
+        ]
+        for dtype in [data.draw(dtypes)]
+    ]
+    config = read_config({**QWEN3_MOE, "num_hidden_layers": 1}, KNOWLEDGE, name="small")
+    stored = StoredTensors(source="x", tensors=tuple(tensors))
+    try:
+        found = with_file_tensors(config, stored)
+    except BadFile:
+        assert not parts
+        return
+    assert stored_bytes(found) == stored.bytes
+
+
+def test_headers_alone_tell_bytes_by_role_and_most_parameters(tmp_path: Path) -> None:
+    tensors = checkpoint(awq) | {"mtp.norm.weight": ("BF16", (HIDDEN,)), "visual.patch.weight": ("BF16", (8, 8))}
+    size = write(tmp_path / "model.safetensors", tensors | {"h.0.attn.bias": ("U8", (1, 1, 4, 4))})
+    found = summarize(read_safetensors(tmp_path))
+    projections = LAYERS * sum(rows * columns for rows, columns in PROJECTIONS.values())
+    assert sum(found.bytes_by_role.values()) == size
+    assert found.bytes_by_role["embedding"] == found.bytes_by_role["head"] == 2 * VOCAB * HIDDEN
+    assert (found.bytes_by_role["mtp"], found.bytes_by_role["tower"], found.bytes_by_role["buffer"]) == (256, 128, 16)
+    assert found.parameters == 2 * VOCAB * HIDDEN + HIDDEN * (2 * LAYERS + 1) + projections + HIDDEN + 64
+    assert found.unknown == ()
+    write(tmp_path / "model.safetensors", mlx("q_proj", 64, 64))
+    assert summarize(read_safetensors(tmp_path)).unknown == ("q_proj.weight",)

@@ -64,14 +64,17 @@ def test_declared_prediction_layers_that_are_not_in_the_file(tmp_path: Path) -> 
     assert (len(found.layers), found.mtp_layers) == (2, ())
 
 
-MIXTURE = {"ffn_gate_inp": (64, 8), "ffn_up_exps": (64, 32, 8), "ffn_down_exps": (32, 64, 8), "ffn_up_shexp": (64, 32)}
+MIXTURE = {
+    "ffn_gate_inp": (64, 8), "ffn_up_exps": (64, 32, 8), "ffn_down_exps": (32, 64, 8), "ffn_up_exps.bias": (32, 8),
+    "ffn_up_shexp": (64, 32),
+}  # fmt: skip
 
 
 def test_a_token_uses_some_experts(tmp_path: Path) -> None:
     found = read(tmp_path, model("qwen3moe", 2, MIXTURE, **LLAMA, expert_count=8, expert_used_count=2))
     roles = parameters_by_role(found)
     assert (roles["expert"], roles["router"], roles["linear"]) == (2 * 2 * 8 * 64 * 32, 2 * 64 * 8, 2 * 64 * 32)
-    assert parameters(found) - active_parameters(found) == 2 * 2 * 6 * 64 * 32
+    assert parameters(found) - active_parameters(found) == 2 * 6 * (2 * 64 * 32 + 32)
 
 
 def test_experts_as_tensors_of_their_own_are_counted_together(tmp_path: Path) -> None:
