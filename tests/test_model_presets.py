@@ -37,8 +37,13 @@ def mtp(preset: ModelPreset, architecture: Architecture) -> int:
 
 
 def mtp_without_embeddings(preset: ModelPreset, architecture: Architecture) -> int:
-    """The same without its copies of the embedding and the head."""
-    return mtp(preset, architecture) - 2 * tied_head(preset, architecture)
+    """The same without copies of the embedding and the head, where the family's files usually have them."""
+    return sum(
+        count * tensor.elements
+        for layer, count in distinct_layers(architecture.mtp_layers)
+        for tensor in layer.tensors
+        if tensor.role not in (Role.EMBEDDING, Role.HEAD)
+    )
 
 
 def fp8_scales(preset: ModelPreset, architecture: Architecture) -> int:

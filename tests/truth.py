@@ -36,7 +36,10 @@ def compare(architecture: Architecture, row: dict[str, str]) -> tuple[str, str]:
     """A verdict on one model, equal, explained, bounded, unknown or wrong, and the reason."""
     counted = parameters(architecture)
     if not row["params_exact"]:
-        return "unknown", f"{counted:,}; nothing to compare with ({row['params_note'] or row['params_exact_status']})"
+        if row["params_published_hf"] == str(counted):
+            return "equal", f"{counted:,}, as published"
+        reason = row["params_note"] or row["params_exact_status"] or "no published total"
+        return "unknown", f"{counted:,}; nothing to compare with ({reason})"
     difference = counted - int(row["params_exact"])
     if difference == 0:
         return "equal", f"{counted:,}"

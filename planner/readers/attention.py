@@ -66,6 +66,35 @@ def linear_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield decoder.matrix("self_attn.linear_attn", decoder.hidden_size, decoder.hidden_size)
 
 
+def cross_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """Attention from the text to an image: Llama 3.2 Vision, with a gate for each residual."""
+    yield from attention_tensors(decoder, plan)
+    yield from decoder.norm("cross_attn.q_norm", plan.head_dim)
+    yield from decoder.norm("cross_attn.k_norm", plan.head_dim)
+    yield decoder.vector("cross_attn_gates", 2, role=Role.BIAS)
+
+
+def sparse_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """Attention to chosen blocks: all keys and values are kept, and an index key without a value: MiniMax-M3."""
+    index = Attention(
+        num_attention_heads=decoder.values.integer("index_n_heads"),
+        num_key_value_heads=1,
+        head_dim=decoder.values.integer("index_head_dim"),
+        v_head_dim=0,
+    )
+    return (*attention(decoder, plan), index)
+
+
+def sparse_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """Multi-head attention and the index that chooses its blocks."""
+    yield from attention_tensors(decoder, plan)
+    heads, head_dim = decoder.values.integer("index_n_heads"), decoder.values.integer("index_head_dim")
+    yield decoder.matrix("self_attn.index_q_proj", heads * head_dim, decoder.hidden_size)
+    yield decoder.matrix("self_attn.index_k_proj", head_dim, decoder.hidden_size, replicated=True)
+    yield from decoder.norm("self_attn.index_q_norm", head_dim)
+    yield from decoder.norm("self_attn.index_k_norm", head_dim)
+
+
 def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """Multi-head latent attention: DeepSeek-V2, arXiv:2405.04434, section 2.1."""
     heads = plan.num_attention_heads

@@ -9,11 +9,24 @@ from planner.units import shorten
 SLIDING = "sliding_attention"
 CHUNKED = "chunked_attention"
 LATENT = "latent_attention"
-_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL}
+CROSS = "cross_attention"
+SPARSE = "sparse_attention"
+_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL, "minimax_m3_sparse": SPARSE}
 
 
 def attention_kinds(decoder: Decoder, number: int) -> list[str]:
     """The kind of each of *number* layers."""
+    values, kinds = decoder.values, _self_attention_kinds(decoder, number)
+    if values.has("cross_attention_layers"):
+        crossed = frozenset(values.integers("cross_attention_layers"))
+        return [CROSS if index in crossed else kind for index, kind in enumerate(kinds)]
+    if values.has("sparse_layers"):
+        sparse = values.integers("sparse_layers", number)
+        return [SPARSE if chosen else kind for chosen, kind in zip(sparse, kinds, strict=True)]
+    return kinds
+
+
+def _self_attention_kinds(decoder: Decoder, number: int) -> list[str]:
     values, structure = decoder.values, decoder.structure
     if structure.attention == "latent" and values.get("use_mla") is not False:
         return [LATENT] * number
@@ -39,7 +52,7 @@ def _written_kinds(decoder: Decoder, number: int, window: int | None) -> list[st
             raise UnsupportedModel(
                 f"{values.where}: layer_types has {shorten(kind)!r}, a kind of layer that is not understood here."
             )
-    if window is None and any(_KINDS[kind] != FULL for kind in kinds):
+    if window is None and any(_KINDS[kind] in (SLIDING, CHUNKED) for kind in kinds):
         if not decoder.is_on(decoder.structure.windowed):
             return [FULL] * number
         raise UnsupportedModel(f"{values.where}: layer_types has windowed layers, but sliding_window is missing.")

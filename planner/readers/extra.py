@@ -42,6 +42,7 @@ def _tensor(decoder: Decoder, extra: ExtraTensor, plan: LayerPlan | None) -> Ten
         rows=prod(_number(decoder, size, plan) for size in extra.rows),
         columns=prod(_number(decoder, size, plan) for size in extra.columns),
         stored=decoder.stored,
+        active=-1 if extra.active else 0,
         replicated=extra.replicated,
     )
 

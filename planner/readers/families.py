@@ -9,7 +9,8 @@ from planner.readers.family import Condition, ExtraTensor, Family, Size, TowerRu
 from planner.readers.mixers import MIXERS
 from planner.readers.structure import CHOICES, LayerKind, Structure
 
-_TEXTS = ("source", "retrieved", "refused", "nested_model_type")
+_TEXTS = ("source", "retrieved", "refused", "same_as", "note", "nested_model_type")
+_TOWERS = ("vision", "audio", "projector")
 _TABLES = ("classes", "aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
 _LISTS = ("conditions", "extra", "towers")
 _KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
@@ -28,6 +29,8 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         source=texts["source"],
         retrieved=texts["retrieved"],
         refused=texts["refused"],
+        same_as=texts["same_as"],
+        note=texts["note"],
         nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
         nested_model_type=texts["nested_model_type"],
         classes=_names(tables["classes"], f"{path}: classes"),
@@ -43,7 +46,8 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         extra=tuple(_extra(entry, f"{path}: {where}") for where, entry in _entries(table, "extra", path)),
         towers=tuple(_tower(entry, f"{path}: {where}") for where, entry in _entries(table, "towers", path)),
     )
-    if not family.refused and not family.nested and "tie_word_embeddings" not in defaults:
+    described = family.refused or family.nested or family.same_as
+    if not described and "tie_word_embeddings" not in defaults:
         raise BadPreset(f"{path}: defaults.tie_word_embeddings is missing.")
     return family
 
@@ -155,6 +159,7 @@ def _extra(entry: Mapping[str, object], path: str) -> ExtraTensor:
         role=Role(str(role)),
         place=str(place),
         only_if=_text(entry.get("only_if", ""), f"{path}.only_if"),
+        active=entry.get("active") is not False,
         replicated=entry.get("replicated") is True,
     )
 
@@ -172,10 +177,13 @@ def _size(value: object, path: str) -> Size:
 
 
 def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
-    _check_keys(entry, frozenset(f.name for f in fields(TowerRule)), ("kind", "layout", "config"), path)
+    _check_keys(entry, frozenset(f.name for f in fields(TowerRule)), ("kind", "config"), path)
+    if entry["kind"] not in _TOWERS:
+        raise BadPreset(f"{path}.kind must be one of: {', '.join(_TOWERS)}.")
     return TowerRule(
-        kind=_text(entry["kind"], f"{path}.kind"),
-        layout=_text(entry["layout"], f"{path}.layout"),
+        kind=str(entry["kind"]),
+        layout=_text(entry.get("layout", ""), f"{path}.layout"),
         config=_text(entry["config"], f"{path}.config"),
+        aliases=_spellings(_table(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
         defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
     )

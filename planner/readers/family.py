@@ -12,11 +12,16 @@ Size = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TowerRule:
-    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config."""
+    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config.
+
+    Without *layout* the config's own model_type names it. A *layout* that the readers lack says that the file has such
+    weights, which are then named as not counted.
+    """
 
     kind: str
-    layout: str
     config: str
+    layout: str = ""
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -25,7 +30,7 @@ class ExtraTensor:
     """A tensor that only a few families have. *rows* and *columns* are products of sizes.
 
     *place* is ``layer``, ``dense`` (layers without experts), ``experts`` (layers with them), a kind of layer or
-    ``outer``; *only_if* names a config key that must be true or above zero.
+    ``outer``; *only_if* names a config key that must be true or above zero; text tokens use it if *active*.
     """
 
     name: str
@@ -34,6 +39,7 @@ class ExtraTensor:
     role: Role = Role.LINEAR
     place: str = "layer"
     only_if: str = ""
+    active: bool = True
     replicated: bool = False
 
 
@@ -50,17 +56,20 @@ class Condition:
 class Family:
     """What a model_type's class does beyond its config.
 
-    *nested* leads to the text model's config in a wrapper; *nested_model_type* is its type where the file omits it.
-    *nested_defaults* are the wrapper's own text dimensions, used with a warning. *refused* says why it cannot be read.
-    *classes* leads from a model class to the type whose rules it follows, where files name the wrong type.
-    *layer_kinds* says what its words for layers mean.
-    *instead* names, by kind of layer or for ``all``, the keys that come before a dimension's usual one.
+    *refused* says why it cannot be read, *note* what every plan of the family should say, *same_as* which family's
+    class it has under another name, *classes* which type's rules a model class follows where files name the wrong
+    type. *nested* leads to the text model's config in a wrapper, *nested_model_type* is its
+    type where the file omits it, *nested_defaults* are the wrapper's own text dimensions, used with a warning.
+    *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
+    come before a dimension's usual one.
     """
 
     model_type: str
     source: str
     retrieved: str
     refused: str = ""
+    same_as: str = ""
+    note: str = ""
     nested: tuple[str, ...] = ()
     nested_model_type: str = ""
     classes: Mapping[str, str] = field(default_factory=dict)

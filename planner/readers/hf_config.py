@@ -39,7 +39,7 @@ def read_config(
     """
     if NOMINAL_KEY in config:
         return read_nominal(config, knowledge.formats, name, title, source)
-    model_type = _model_type(config)
+    model_type = _model_type(config, knowledge)
     if config.get("is_encoder_decoder") is True:
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
@@ -62,7 +62,7 @@ def read_config(
     )
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)
-    towers, tower_warnings = read_towers(config, wrapper or family, decoder.hidden_size, stored)
+    towers, tower_warnings = read_towers(top, wrapper or family, decoder.hidden_size, stored)
     architecture = Architecture(
         name=name,
         title=title or name,
@@ -74,11 +74,16 @@ def read_config(
         tensors=tuple(outer_tensors(decoder, vocab_size, _tied(top, values))),
         cache_format=cache_format(stored, knowledge.formats),
         towers=towers,
-        mtp_layers=mtp_layers(decoder, layers, vocab_size),
+        mtp_layers=mtp_layers(decoder, vocab_size),
         stored_as=stored.name,
         source=source,
         assumed=rules is not None,
-        warnings=(*warnings, *tower_warnings, *_fallback_warning(text, values)),
+        warnings=(
+            *warnings,
+            *tower_warnings,
+            *_fallback_warning(text, values),
+            *((family.note,) if family.note else ()),
+        ),
     )
     if rules is not None:
         check_used(rules, text.table, values)
@@ -87,17 +92,21 @@ def read_config(
     return apply_quantization(architecture, quantization, knowledge.formats) if quantization else architecture
 
 
-def _model_type(config: Mapping[str, object]) -> str:
+def _model_type(config: Mapping[str, object], knowledge: Knowledge) -> str:
+    """The file's model_type, or the one of its class's name where a file of old lacks it."""
     model_type = config.get("model_type")
-    if not isinstance(model_type, str) or not model_type:
-        raise UnsupportedModel(
-            "The config has no model_type; add the key that says which family it is, such as 'llama'."
-        )
-    return model_type
+    if isinstance(model_type, str) and model_type:
+        return model_type
+    match config.get("architectures"):
+        case [str() as name, *_] if name in knowledge.unknown_rules().architectures:
+            return knowledge.unknown_rules().architectures[name]
+    raise UnsupportedModel("The config has no model_type; add the key that says which family it is, such as 'llama'.")
 
 
 def _family(model_type: str, knowledge: Knowledge) -> Family | None:
     family = knowledge.find_family(model_type)
+    if family is not None and family.same_as:
+        family = knowledge.find_family(family.same_as)
     if family is None:
         check_refused(knowledge.unknown_rules(), model_type)
     elif family.refused:

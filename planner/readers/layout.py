@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.errors import UnsupportedModel
-from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING, attention_kinds, window_tokens
+from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE, attention_kinds, window_tokens
 from planner.readers.decoder import Decoder
 from planner.readers.expert_layers import expert_layers
 from planner.readers.layer_words import FULL, layer_words
@@ -16,7 +16,7 @@ ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
 SHARED_AND_MAMBA = "shared_attention_and_mamba"
 SHARED_AND_MAMBA2 = "shared_attention_and_mamba2"
 _SHARED_BLOCKS = frozenset({SHARED_AND_MAMBA, SHARED_AND_MAMBA2})
-WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, LIGHTNING, ATTENTION_AND_MAMBA2}
+WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, CROSS, SPARSE, LIGHTNING, ATTENTION_AND_MAMBA2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,7 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* the dense width, 0 where there
-    is none.
+    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* its width, 0 without one.
     """
 
     kind: str

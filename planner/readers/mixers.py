@@ -7,11 +7,14 @@ from planner.architecture import Mixer, Tensor
 from planner.readers.attention import (
     attention,
     attention_tensors,
+    cross_tensors,
     latent_attention,
     latent_tensors,
     linear_tensors,
+    sparse_attention,
+    sparse_tensors,
 )
-from planner.readers.attention_kinds import CHUNKED, LATENT, SLIDING
+from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE
 from planner.readers.decoder import Decoder
 from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
 from planner.readers.layer_words import FULL
@@ -56,6 +59,8 @@ MIXERS: dict[str, MixerRule] = {
     FULL: _STANDARD,
     SLIDING: _STANDARD,
     CHUNKED: _STANDARD,
+    SPARSE: MixerRule(mixers=sparse_attention, tensors=sparse_tensors),
+    CROSS: MixerRule(mixers=lambda decoder, plan: (), tensors=cross_tensors),
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
     LIGHTNING: MixerRule(mixers=lightning_attention, tensors=lightning_tensors),
     "mamba": _MAMBA,

@@ -1,30 +1,41 @@
 """Layers for multi-token prediction: weights beside the model, loaded only to draft."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from planner.architecture import Layer, Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
+from planner.readers.layout import plan_layers
+from planner.readers.text_model import build_layer
 
 
-def mtp_layers(decoder: Decoder, layers: Sequence[Layer], vocab_size: int) -> tuple[Layer, ...]:
+def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
     """One more decoder layer each, with the tensors that join a token to the hidden state before it."""
     number = decoder.values.optional_integer("num_nextn_predict_layers", minimum=0) or 0
-    if not number or decoder.structure.mtp == "none":
+    mtp = decoder.structure.mtp
+    if not number or mtp == "none":
         return ()
-    last, joining = layers[-1], _JOINING[decoder.structure.mtp](decoder, vocab_size)
-    return (Layer(kind=last.kind, mixers=last.mixers, tensors=(*last.tensors, *joining)),) * number
+    plans = plan_layers(decoder)
+    plan = replace(plans[-1], has_indexer=any(plan.has_indexer for plan in plans))
+    layer = build_layer(decoder, replace(plan, feed_forward="dense") if mtp == "shared_dense" else plan)
+    return (replace(layer, tensors=(*layer.tensors, *_JOINING[mtp](decoder, vocab_size))),) * number
 
 
-def _deepseek(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
-    """As published files store it, with a copy of embedding and head. Source: DeepSeek-V3, arXiv:2412.19437, 2.2."""
+def _shared(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
+    """Embedding and head are the model's own. Source: DeepSeek-V3, arXiv:2412.19437, section 2.2."""
     hidden = decoder.hidden_size
-    yield decoder.matrix("embed_tokens", vocab_size, hidden, role=Role.EMBEDDING)
     yield from decoder.norm("enorm", hidden)
     yield from decoder.norm("hnorm", hidden)
     yield decoder.matrix("eh_proj", hidden, 2 * hidden)
     yield from decoder.norm("shared_head.norm", hidden)
-    yield decoder.matrix("shared_head.head", vocab_size, hidden, role=Role.HEAD)
+
+
+def _copies(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
+    """The same as DeepSeek's published files store it: with a copy of embedding and head."""
+    yield from _shared(decoder, vocab_size)
+    yield decoder.matrix("embed_tokens", vocab_size, decoder.hidden_size, role=Role.EMBEDDING)
+    yield decoder.matrix("shared_head.head", vocab_size, decoder.hidden_size, role=Role.HEAD)
 
 
 def _qwen(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
@@ -35,4 +46,9 @@ def _qwen(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
         yield from decoder.norm(f"mtp.{name}", hidden)
 
 
-_JOINING: dict[str, Callable[[Decoder, int], Iterator[Tensor]]] = {"deepseek": _deepseek, "qwen": _qwen}
+_JOINING: dict[str, Callable[[Decoder, int], Iterator[Tensor]]] = {
+    "shared": _shared,
+    "shared_dense": _shared,
+    "copies": _copies,
+    "qwen": _qwen,
+}

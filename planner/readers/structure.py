@@ -14,7 +14,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "feed_forward": ("gated", "plain"),
     "windows": ("none", "all", "pattern", "pattern_from_first", "pattern_and_first", "upper", "alternating_lower"),
     "window_kind": ("sliding", "chunked"),
-    "mtp": ("none", "deepseek", "qwen"),
+    "mtp": ("none", "copies", "shared", "shared_dense", "qwen"),
 }
 
 
@@ -85,3 +85,6 @@ class Structure:
     low_rank_gates: Switch = True
     """Kimi Delta Attention's two gates go through one head's width."""
     mtp: str = "none"
+    """Prediction layers as files store them: with copies of embedding and head, sharing them, or dense beside that."""
+    extra_embedding_rows: int = 0
+    """Tokens that can be read but not written."""

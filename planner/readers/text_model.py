@@ -46,7 +46,7 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
     """Embeddings, the norms outside the layers, and the head unless it is *tied* to the embedding."""
     structure, values, hidden = decoder.structure, decoder.values, decoder.hidden_size
     width = values.optional_integer("word_embed_proj_dim") or hidden
-    yield decoder.matrix("embed_tokens", vocab_size, width, role=Role.EMBEDDING)
+    yield decoder.matrix("embed_tokens", vocab_size + structure.extra_embedding_rows, width, role=Role.EMBEDDING)
     if width != hidden:
         yield decoder.matrix("project_in", hidden, width)
         yield decoder.matrix("project_out", width, hidden)

@@ -1,111 +1,61 @@
 """Vision and audio towers of multimodal models, and the projectors into the text model, counted from their configs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from planner.architecture import Tensor, Tower
+from planner.errors import UnsupportedModel
 from planner.formats import NumberFormat, Role
+from planner.readers.audio_towers import AUDIO
 from planner.readers.family import Family, TowerRule
+from planner.readers.projectors import PROJECTORS
+from planner.readers.tower_parts import Parts
 from planner.readers.values import Values
+from planner.readers.vision_towers import VISION
 
-_Sizes = Iterator[tuple[str, int, int, int]]
-"""Name, rows, columns and how many: ``("q_proj.weight", 1152, 1152, 27)``."""
+LAYOUTS: Mapping[str, Mapping[str, Callable[[Values, Values, int], Parts]]] = {
+    "vision": VISION,
+    "audio": AUDIO,
+    "projector": PROJECTORS,
+}
+"""By kind of tower, what its layouts are."""
 
 
 def read_towers(
-    config: Mapping[str, object], family: Family, hidden_size: int, stored: NumberFormat
+    top: Values, family: Family, text_size: int, stored: NumberFormat
 ) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
-    """The towers that *family* says stand beside a text model of *hidden_size*, and warnings for uncounted ones."""
-    towers, warnings = [], []
-    for rule in family.towers:
-        table = config.get(rule.config)
-        if not isinstance(table, Mapping) or rule.layout not in _LAYOUTS:
-            if table is not None or rule.config not in config:
-                warnings.append(f"The {rule.kind} part is not counted: its size does not follow from this config.")
-            continue
-        towers.append(_tower(table, rule, family, hidden_size, stored))
-    return tuple(towers), tuple(dict.fromkeys(warnings))
+    """The towers that *family* says the file has beside a text model of *text_size*, and a warning for uncounted ones.
+
+    A config of null says that there is none; without the key the tower's size is not known.
+    """
+    rules = [rule for rule in family.towers if not top.is_null(rule.config)]
+    towers = [_read(top, rule, family.model_type, text_size, stored) for rule in rules]
+    missing = dict.fromkeys(rule.kind for rule, tower in zip(rules, towers, strict=True) if tower is None)
+    found = tuple(tower for tower in towers if tower is not None)
+    if not missing:
+        return found, ()
+    return found, (f"Weights of the {' and '.join(missing)} part are not counted: they do not follow from this file.",)
 
 
-def _tower(
-    table: Mapping[str, object], rule: TowerRule, family: Family, hidden_size: int, stored: NumberFormat
-) -> Tower:
-    values = Values(table, f"{family.model_type}: {rule.config}", defaults=rule.defaults)
+def _read(top: Values, rule: TowerRule, model_type: str, text_size: int, stored: NumberFormat) -> Tower | None:
+    """One tower, or None where its config or its layout is not understood."""
+    table = top.table(rule.config)
+    if table is None:
+        return None
+    tower = Values(table, f"{model_type}: {rule.config}", rule.aliases, rule.defaults)
+    layout = LAYOUTS[rule.kind].get(rule.layout or tower.text("model_type"))
+    if layout is None:
+        return None
+    try:
+        return _tower(rule.kind, layout(tower, top, text_size), stored)
+    except UnsupportedModel:
+        return None
+
+
+def _tower(kind: str, parts: Parts, stored: NumberFormat) -> Tower:
     return Tower(
-        kind=rule.kind,
+        kind=kind,
         tensors=tuple(
             Tensor(name=name, role=Role.TOWER, rows=rows, columns=columns, count=count, stored=stored)
-            for name, rows, columns, count in _LAYOUTS[rule.layout](values, hidden_size)
+            for name, rows, columns, count in parts
         ),
     )
-
-
-def _linear(name: str, rows: int, columns: int, count: int) -> _Sizes:
-    yield f"{name}.weight", rows, columns, count
-    yield f"{name}.bias", 1, rows, count
-
-
-def _layer_norm(name: str, size: int, count: int) -> _Sizes:
-    yield f"{name}.weight", 1, size, count
-    yield f"{name}.bias", 1, size, count
-
-
-def _encoder(hidden: int, intermediate: int, layers: int) -> _Sizes:
-    """The usual pre-norm transformer encoder with biases everywhere."""
-    for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
-        yield from _linear(f"encoder.self_attn.{name}", hidden, hidden, layers)
-    yield from _layer_norm("encoder.layer_norm1", hidden, layers)
-    yield from _layer_norm("encoder.layer_norm2", hidden, layers)
-    yield from _linear("encoder.mlp.fc1", intermediate, hidden, layers)
-    yield from _linear("encoder.mlp.fc2", hidden, intermediate, layers)
-
-
-def _siglip(values: Values, hidden_size: int) -> _Sizes:
-    """SigLIP, with its attention-pooling head unless the config leaves it out."""
-    hidden, patch = values.integer("hidden_size"), values.integer("patch_size")
-    patches = (values.integer("image_size") // patch) ** 2
-    yield from _linear("embeddings.patch_embedding", hidden, 3 * patch * patch, 1)
-    yield "embeddings.position_embedding.weight", patches, hidden, 1
-    yield from _encoder(hidden, values.integer("intermediate_size"), values.integer("num_hidden_layers"))
-    yield from _layer_norm("post_layernorm", hidden, 1)
-    if values.get("vision_use_head") is not False:
-        yield "head.probe", 1, hidden, 1
-        yield from _linear("head.attention.in_proj", 3 * hidden, hidden, 1)
-        yield from _linear("head.attention.out_proj", hidden, hidden, 1)
-        yield from _layer_norm("head.layernorm", hidden, 1)
-        yield from _linear("head.mlp.fc1", values.integer("intermediate_size"), hidden, 1)
-        yield from _linear("head.mlp.fc2", hidden, values.integer("intermediate_size"), 1)
-
-
-def _gemma3_projector(values: Values, hidden_size: int) -> _Sizes:
-    hidden = values.integer("hidden_size")
-    yield "mm_input_projection_weight", hidden_size, hidden, 1
-    yield "mm_soft_emb_norm.weight", 1, hidden, 1
-
-
-def _qwen3_vision(values: Values, hidden_size: int) -> _Sizes:
-    """Qwen3's encoder of patches in space and time, and its mergers into the text model: one, and one a deep stack."""
-    hidden, intermediate = values.integer("hidden_size"), values.integer("intermediate_size")
-    layers, patch = values.integer("depth"), values.integer("patch_size")
-    merged = hidden * values.integer("spatial_merge_size") ** 2
-    pixels = values.integer("in_channels") * values.integer("temporal_patch_size") * patch * patch
-    yield from _linear("patch_embed.proj", hidden, pixels, 1)
-    yield "pos_embed.weight", values.integer("num_position_embeddings"), hidden, 1
-    yield from _linear("blocks.attn.qkv", 3 * hidden, hidden, layers)
-    yield from _linear("blocks.attn.proj", hidden, hidden, layers)
-    yield from _linear("blocks.mlp.linear_fc1", intermediate, hidden, layers)
-    yield from _linear("blocks.mlp.linear_fc2", hidden, intermediate, layers)
-    yield from _layer_norm("blocks.norm", hidden, 2 * layers)
-    stacks = len(values.integers("deepstack_visual_indexes")) if values.has("deepstack_visual_indexes") else 0
-    out = values.optional_integer("out_hidden_size") or hidden_size
-    yield from _layer_norm("merger.norm", hidden, 1)
-    for name, width, count in (("merger", merged, 1), ("deepstack_merger_list", merged, stacks)):
-        yield from _linear(f"{name}.linear_fc1", width, width, count)
-        yield from _linear(f"{name}.linear_fc2", out, width, count)
-    yield from _layer_norm("deepstack_merger_list.norm", merged, stacks)
-
-
-_LAYOUTS: dict[str, Callable[[Values, int], _Sizes]] = {
-    "siglip": _siglip,
-    "gemma3_projector": _gemma3_projector,
-    "qwen3_vision": _qwen3_vision,
-}

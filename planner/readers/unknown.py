@@ -19,7 +19,8 @@ _SHOWN = 5
 class UnknownRules:
     """*family* is the upper bound's structure, and *understood* the keys it is built from.
 
-    Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type.
+    Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type,
+    *architectures* the model_type by class name for files that lack it.
     """
 
     family: Family
@@ -27,6 +28,7 @@ class UnknownRules:
     harmless: tuple[str, ...]
     bounded: frozenset[str]
     refused: Mapping[str, str]
+    architectures: Mapping[str, str]
 
 
 def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
@@ -38,12 +40,16 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     refused = table.get("refused", {})
     if not isinstance(refused, Mapping) or not all(isinstance(types, list) for types in refused.values()):
         raise BadPreset(f"class_defaults/{UNKNOWN}.toml: refused must be lists of model types by reason.")
-    rest = {key: value for key, value in table.items() if key not in (*lists, "refused")}
+    architectures = table.get("architectures", {})
+    if not isinstance(architectures, Mapping):
+        raise BadPreset(f"class_defaults/{UNKNOWN}.toml: architectures must be model types by class name.")
+    rest = {key: value for key, value in table.items() if key not in (*lists, "refused", "architectures")}
     return UnknownRules(
         family=parse_family(UNKNOWN, rest),
         understood=frozenset(lists["understood"] or ()),  # type: ignore[call-overload]
         harmless=tuple(lists["harmless"] or ()),  # type: ignore[arg-type]
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
+        architectures={str(name): str(model_type) for name, model_type in architectures.items()},
         refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
     )
 

@@ -147,6 +147,14 @@ class Values:
             found.append(float(value))
         return found
 
+    def entries(self, key: str) -> list[object]:
+        """The list at *key*, whatever it holds."""
+        return self._list(key, None)
+
+    def is_null(self, key: str) -> bool:
+        """Whether the file has *key* and says null."""
+        return self.written(key) is None
+
     def is_list(self, key: str) -> bool:
         return isinstance(self.get(key), list)
 
@@ -165,12 +173,16 @@ class Values:
         return UnsupportedModel(f"{self.where}: key {key!r} is {_show(value)}; it must be {expected}.")
 
     def _at(self, spelling: str) -> object:
-        table: object = self._table
+        """The value at a key or, with dots, deep in objects and lists: ``ffn_config.moe_top_k``, ``sizes.0``."""
+        found: object = self._table
         for part in spelling.split("."):
-            if not isinstance(table, Mapping) or part not in table:
+            if isinstance(found, Mapping) and part in found:
+                found = found[part]
+            elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+                found = found[int(part)]
+            else:
                 return _MISSING
-            table = table[part]
-        return table
+        return found
 
     def _whole(self, key: str, value: object, minimum: int) -> int:
         largest = _LARGEST_BY_KEY.get(key, _LARGEST)

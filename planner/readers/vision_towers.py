@@ -1,0 +1,235 @@
+"""Vision towers by the name of their layout, from their own config (*tower*) and the whole file's (*top*)."""
+
+from planner.readers.tower_parts import (
+    Parts,
+    attention,
+    encoder,
+    gated,
+    linear,
+    norm,
+    patches,
+    pixels,
+    two_layers,
+)
+from planner.readers.values import Values
+
+
+def clip(tower: Values, top: Values, text_size: int) -> Parts:
+    """CLIP's vision model: a class token, LayerNorm before and after."""
+    hidden = tower.integer("hidden_size")
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower), bias=False)
+    yield "position_embedding.weight", patches(tower) + 1, hidden, 1
+    yield from norm("pre_layernorm", hidden)
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("post_layernorm", hidden)
+
+
+def siglip(tower: Values, top: Values, text_size: int) -> Parts:
+    """SigLIP, with its attention-pooling head unless the config leaves it out."""
+    hidden, intermediate = tower.integer("hidden_size"), tower.integer("intermediate_size")
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield "position_embedding.weight", patches(tower), hidden, 1
+    yield from encoder("layers", hidden, intermediate, tower.integer("num_hidden_layers"))
+    yield from norm("post_layernorm", hidden)
+    if tower.get("vision_use_head") is not False:
+        yield "head.probe", 1, hidden, 1
+        yield from linear("head.attention.in_proj", 3 * hidden, hidden)
+        yield from linear("head.attention.out_proj", hidden, hidden)
+        yield from norm("head.layernorm", hidden)
+        yield from two_layers("head.mlp", hidden, intermediate, hidden)
+
+
+def pixtral(tower: Values, top: Values, text_size: int) -> Parts:
+    """Pixtral: a Llama-like encoder without biases."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    yield from linear("patch_conv", hidden, pixels(tower), bias=False)
+    yield from norm("ln_pre", hidden, bias=False)
+    yield from attention("layers.attention", hidden, count, qkv_bias=False, out_bias=False)
+    yield from gated("layers.feed_forward", hidden, tower.integer("intermediate_size"), count, bias=False)
+    yield from norm("layers.attention_norm", hidden, count, bias=False)
+    yield from norm("layers.ffn_norm", hidden, count, bias=False)
+
+
+def qwen2_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """Qwen2-VL: two frames a patch, and a merger of neighbouring patches into the text model."""
+    hidden, count = tower.integer("embed_dim"), tower.integer("depth")
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")), bias=False)
+    yield from encoder("blocks", hidden, hidden * tower.integer("mlp_ratio"), count)
+    yield from norm("merger.ln_q", hidden)
+    yield from two_layers("merger.mlp", merged, merged, tower.integer("hidden_size"))
+
+
+def qwen2_5_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """Qwen2.5-VL: RMSNorm and a gated feed-forward part; EXAONE 4.5 groups its keys and values."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("depth")
+    kv = hidden // tower.integer("num_heads") * (tower.optional_integer("num_key_value_heads") or 0)
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")), bias=False)
+    yield from attention("blocks.attn", hidden, count, kv=kv)
+    yield from gated("blocks.mlp", hidden, tower.integer("intermediate_size"), count, bias=True)
+    yield from norm("blocks.norm1", hidden, count, bias=False)
+    yield from norm("blocks.norm2", hidden, count, bias=False)
+    yield from norm("merger.ln_q", hidden, bias=False)
+    yield from two_layers("merger.mlp", merged, merged, tower.integer("out_hidden_size"))
+
+
+def qwen3_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """Qwen3-VL: learned positions, and a merger more for every layer whose output reaches the text model."""
+    hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    stacked = len(tower.integers("deepstack_visual_indexes")) if tower.has("deepstack_visual_indexes") else 0
+    yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
+    yield "pos_embed.weight", tower.integer("num_position_embeddings"), hidden, 1
+    yield from encoder("blocks", hidden, tower.integer("intermediate_size"), tower.integer("depth"))
+    yield from norm("merger.norm", hidden)
+    yield from two_layers("merger", merged, merged, out)
+    if stacked:
+        yield from norm("deepstack_merger_list.norm", merged, stacked)
+        yield from two_layers("deepstack_merger_list", merged, merged, out, stacked)
+
+
+def llama4(tower: Values, top: Values, text_size: int) -> Parts:
+    """Llama 4: CLIP's shape with a pixel-shuffle adapter."""
+    hidden, wide = tower.integer("hidden_size"), tower.integer("projector_input_dim")
+    intermediate = tower.integer("intermediate_size")
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower), bias=False)
+    yield "positional_embedding_vlm", patches(tower) + 1, hidden, 1
+    yield from norm("layernorm_pre", hidden)
+    yield from encoder("layers", hidden, intermediate, tower.integer("num_hidden_layers"))
+    yield from norm("layernorm_post", hidden)
+    yield from two_layers("vision_adapter", intermediate, wide, tower.integer("projector_output_dim"), bias=False)
+
+
+def mllama(tower: Values, top: Values, text_size: int) -> Parts:
+    """Llama 3.2 Vision: tiles with gated position embeddings, local and then global layers."""
+    hidden, intermediate = tower.integer("hidden_size"), tower.integer("intermediate_size")
+    tiles, positions = tower.integer("max_num_tiles"), patches(tower) + 1
+    ratios = len(tower.entries("supported_aspect_ratios")) + 1
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower), bias=False)
+    yield "gated_positional_embedding", positions, hidden, 1
+    yield "gated_positional_embedding.tile_embedding", ratios, tiles * positions * hidden, 1
+    yield "tile_positional_embeddings", ratios, tiles * hidden, 2
+    yield "positional_gates", 1, 1, 3
+    yield from norm("layernorm_pre", hidden)
+    yield from norm("layernorm_post", hidden)
+    for name, count in (("transformer", "num_hidden_layers"), ("global_transformer", "num_global_layers")):
+        number = tower.integer(count)
+        yield from attention(f"{name}.layers.self_attn", hidden, number, qkv_bias=False, out_bias=False)
+        yield from two_layers(f"{name}.layers.mlp", hidden, intermediate, hidden, number)
+        yield from norm(f"{name}.layers.input_layernorm", hidden, number)
+        yield from norm(f"{name}.layers.post_attention_layernorm", hidden, number)
+    yield "global_transformer.gates", 1, 2, tower.integer("num_global_layers")
+
+
+def glm4v(tower: Values, top: Values, text_size: int) -> Parts:
+    """GLM-4V: a gated encoder without biases, a downsampling convolution and a gated merger."""
+    hidden, out, count = tower.integer("hidden_size"), tower.integer("out_hidden_size"), tower.integer("depth")
+    bias = tower.flag("attention_bias")
+    yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
+    yield "position_embedding.weight", patches(tower), hidden, 1
+    yield from attention("blocks.attn", hidden, count, qkv_bias=bias, out_bias=False)
+    yield from gated("blocks.mlp", hidden, out, count, bias=False)
+    yield from norm("blocks.norm1", hidden, count, bias=False)
+    yield from norm("blocks.norm2", hidden, count, bias=False)
+    yield from norm("post_conv_layernorm", hidden, bias=False)
+    yield from norm("post_layernorm", hidden, bias=False)
+    yield from linear("downsample", out, hidden * tower.integer("spatial_merge_size") ** 2)
+    yield from linear("merger.proj", out, out, bias=False)
+    yield from norm("merger.post_projection_norm", out)
+    yield from gated("merger", out, tower.integer("intermediate_size"), 1, bias=False)
+
+
+def moonvit(tower: Values, top: Values, text_size: int) -> Parts:
+    """MoonViT, Kimi's encoder: learned positions of a square grid."""
+    hidden = tower.integer("hidden_size")
+    yield from linear("patch_embed", hidden, pixels(tower))
+    yield "pos_emb", tower.integer("init_pos_emb_height") * tower.integer("init_pos_emb_width"), hidden, 1
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("final_layernorm", hidden)
+
+
+def intern_vit(tower: Values, top: Values, text_size: int) -> Parts:
+    """InternViT: a class token, and a scale for each residual."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    size = "norm" if tower.text("norm_type") == "rms_norm" else ""
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield "position_embedding", patches(tower) + 1, hidden, 1
+    yield from attention("layers.attn", hidden, count, qkv_bias=tower.flag("qkv_bias"))
+    yield from two_layers("layers.mlp", hidden, tower.integer("intermediate_size"), hidden, count)
+    yield from norm("layers.norm1", hidden, count, bias=not size)
+    yield from norm("layers.norm2", hidden, count, bias=not size)
+    yield "layers.residual_scales", 2, hidden, count
+    if tower.flag("qk_normalization"):
+        yield "layers.attn.qk_norms", 2, hidden, count
+
+
+def minimax_m3(tower: Values, top: Values, text_size: int) -> Parts:
+    """MiniMax-M3: two frames a patch, rotary positions."""
+    hidden = tower.integer("hidden_size")
+    yield from linear("patch_embedding", hidden, pixels(tower, tower.integer("temporal_patch_size")), bias=False)
+    yield from norm("pre_layernorm", hidden)
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+
+
+def gemma4(tower: Values, top: Values, text_size: int) -> Parts:
+    """Gemma 4's own encoder: its text layer's norms, positions by row and column."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    head_dim, heads = tower.integer("head_dim"), tower.integer("num_attention_heads")
+    bias = tower.flag("attention_bias")
+    yield "position_embedding_table", 2 * tower.integer("position_embedding_size"), hidden, 1
+    yield from linear("input_proj", hidden, pixels(tower), bias=False)
+    for name, rows in (("q_proj", heads), ("k_proj", tower.integer("num_key_value_heads"))):
+        yield from linear(f"layers.{name}", rows * head_dim, hidden, count, bias)
+    yield from linear("layers.v_proj", tower.integer("num_key_value_heads") * head_dim, hidden, count, bias)
+    yield from linear("layers.o_proj", hidden, heads * head_dim, count, bias)
+    yield "layers.qk_norms", 2, head_dim, count
+    yield from gated("layers.mlp", hidden, tower.integer("intermediate_size"), count, bias=False)
+    yield "layers.norms", 4, hidden, count
+
+
+def ernie4_5_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """ERNIE 4.5 VL: Qwen2-VL's encoder and a resampler over space and time."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("depth")
+    spatial = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from linear("patch_embed", hidden, pixels(tower), bias=False)
+    yield from encoder("blocks", hidden, tower.integer("intermediate_size"), count)
+    yield from norm("ln", hidden)
+    for name, columns in (("spatial", spatial), ("temporal", spatial * tower.integer("temporal_merge_size"))):
+        yield from two_layers(f"resampler.{name}_linear", columns, spatial, spatial)
+        yield from norm(f"resampler.{name}_linear.ln", spatial)
+    yield from linear("resampler.mlp", text_size, spatial)
+    yield from norm("resampler.after_norm", text_size, bias=False)
+
+
+def muse_glimmer(tower: Values, top: Values, text_size: int) -> Parts:
+    """Muse Glimmer: two frames a patch, LayerNorm before and after, an adapter without biases."""
+    hidden = tower.integer("hidden_size")
+    yield from linear("patch_embedding", hidden, pixels(tower, tower.integer("patch_temporal")), bias=False)
+    yield "position_embedding_table", tower.integer("pos_emb_height") * tower.integer("pos_emb_width"), hidden, 1
+    yield from norm("ln_pre", hidden)
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("ln_post", hidden)
+
+
+VISION = {
+    "clip_vision_model": clip,
+    "siglip_vision_model": siglip,
+    "pixtral": pixtral,
+    "qwen2_vl": qwen2_vl,
+    "qwen2_5_vl": qwen2_5_vl,
+    "qwen3_vl": qwen3_vl,
+    "llama4_vision_model": llama4,
+    "mllama_vision_model": mllama,
+    "glm4v": glm4v,
+    "moonvit": moonvit,
+    "intern_vit": intern_vit,
+    "minimax_m3": minimax_m3,
+    "gemma4_vision": gemma4,
+    "ernie4_5_vl": ernie4_5_vl,
+    "muse_glimmer": muse_glimmer,
+}
