@@ -91,6 +91,35 @@ def unused_norm(preset: ModelPreset, architecture: Architecture) -> int:
     return architecture.hidden_size
 
 
+def matrix_scales(preset: ModelPreset, architecture: Architecture) -> int:
+    """A weight's scale and an input's, one each a matrix; an expert has two, with gate and up in one."""
+    return 2 * sum(
+        count * (tensor.count if tensor.role is Role.EXPERT else 1)
+        for layer, count in distinct_layers(architecture.layers)
+        for tensor in layer.tensors
+        if tensor.role in (Role.LINEAR, Role.EXPERT) and tensor.name != "mlp.experts.up_proj.weight"
+    )
+
+
+def layer_scales(preset: ModelPreset, architecture: Architecture) -> int:
+    return len(architecture.layers)
+
+
+def image_scaling(preset: ModelPreset, architecture: Architecture) -> int:
+    """Mean and scale of each feature of the vision tower."""
+    return 2 * int(preset.config["vision_config"]["hidden_size"])
+
+
+def shared_keys_and_values(preset: ModelPreset, architecture: Architecture) -> int:
+    """Key and value projections and the keys' norm, in layers that use another layer's cache."""
+    text = preset.config["text_config"]
+    head_dims = {"sliding_attention": text["head_dim"], "full_attention": text["global_head_dim"]}
+    shared = text["layer_types"][-text["num_kv_shared_layers"] :]
+    widths = [text["num_key_value_heads"] * head_dims[kind] for kind in shared]
+    norms = [head_dims[kind] for kind in shared]
+    return sum(2 * width * int(text["hidden_size"]) + norm for width, norm in zip(widths, norms, strict=True))
+
+
 EXTRAS: dict[str, Extra] = {
     "mtp": mtp,
     "mtp_without_embeddings": mtp_without_embeddings,
@@ -100,6 +129,10 @@ EXTRAS: dict[str, Extra] = {
     "causal_masks": causal_masks,
     "routing_bias": routing_bias,
     "unused_norm": unused_norm,
+    "matrix_scales": matrix_scales,
+    "layer_scales": layer_scales,
+    "image_scaling": image_scaling,
+    "shared_keys_and_values": shared_keys_and_values,
 }
 
 
