@@ -64,6 +64,17 @@ class LatentAttention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompressedAttention:
+    """One vector of *width* for every *tokens_per_entry* tokens, shared by all heads, with no values of its own.
+
+    DeepSeek-V4 keeps it beside a window, and a second, narrower one for the indexer that picks among its entries.
+    """
+
+    width: int
+    tokens_per_entry: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateTensor:
     """A recurrent state of fixed size: *rows* heads or channels, each of *columns* elements.
 
@@ -96,7 +107,7 @@ class SharedCache:
     kind: str = "shared"
 
 
-Mixer = Attention | LatentAttention | Recurrence | SharedCache
+Mixer = Attention | LatentAttention | CompressedAttention | Recurrence | SharedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

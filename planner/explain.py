@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from planner.architecture import Architecture, Attention, LatentAttention, Layer, Mixer, Recurrence, SharedCache
+from planner.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    LatentAttention,
+    Layer,
+    Mixer,
+    Recurrence,
+    SharedCache,
+)
 from planner.deployment import Deployment, Workload
 from planner.engines.split import split_heads
 from planner.formats import NumberFormat
@@ -97,6 +106,8 @@ def mixer_words(mixer: Mixer) -> str:
             return window + _sharing(mixer)
         case LatentAttention():
             return f"one compressed vector for all {mixer.num_attention_heads} heads (MLA)"
+        case CompressedAttention():
+            return f"one vector for every {mixer.tokens_per_entry:,} tokens, for all heads"
         case Recurrence():
             return f"a state of fixed size ({mixer.kind})"
         case SharedCache():
@@ -130,6 +141,8 @@ def _formula(mixer: Mixer, key: NumberFormat, value: NumberFormat, tokens: int) 
         case LatentAttention():
             index = f" + {mixer.index_head_dim} (indexer)" if mixer.index_head_dim else ""
             return f"({mixer.kv_lora_rank} + {mixer.qk_rope_head_dim} (rotary){index}) × {_width(key)} × {kept}"
+        case CompressedAttention():
+            return f"{mixer.width} × {_width(key)} × {tokens:,} tokens / {mixer.tokens_per_entry:,}, rounded up"
         case Recurrence():
             states = " + ".join(f"{state.elements:,} × {_width(state.format or key)}" for state in mixer.states)
             return f"{states}, whatever the length"

@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from planner.architecture import Attention, LatentAttention, Layer, Mixer, Recurrence, SharedCache, distinct_layers
+from planner.architecture import (
+    Attention,
+    CompressedAttention,
+    LatentAttention,
+    Layer,
+    Mixer,
+    Recurrence,
+    SharedCache,
+    distinct_layers,
+)
 from planner.formats import NumberFormat
 
 
@@ -76,6 +85,10 @@ def mixer_spec(mixer: Mixer, key_format: NumberFormat, value_format: NumberForma
         case LatentAttention():
             return KVCacheSpec(
                 bytes_per_entry=latent_bytes_per_token(mixer, key_format), max_tokens=mixer.window_tokens
+            )
+        case CompressedAttention():
+            return KVCacheSpec(
+                bytes_per_entry=key_format.bytes_for(mixer.width), tokens_per_entry=mixer.tokens_per_entry
             )
         case Recurrence():
             return KVCacheSpec(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from planner.architecture import Attention, Mixer, Recurrence, StateTensor, distinct_layers
+from planner.architecture import Attention, LatentAttention, Mixer, Recurrence, StateTensor, distinct_layers
 from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.engines.base import Rank
@@ -40,7 +40,7 @@ def _spec(mixer: Mixer, deployment: Deployment, settings: EngineSettings) -> KVC
     """One mixer's cache: windows lose the current token and gain a counter, convolutions gain the current column."""
     key_format, value_format = deployment.kv_cache_k, deployment.kv_cache_v
     match mixer:
-        case Attention() if mixer.window_tokens is not None:
+        case Attention() | LatentAttention() if mixer.window_tokens is not None:
             kept = max(0, mixer.window_tokens - int(settings.rule("window_tokens_not_kept")))
             spec = mixer_spec(replace(mixer, window_tokens=kept), key_format, value_format)
             return replace(spec, fixed_bytes=int(settings.rule("window_counter_bytes")))

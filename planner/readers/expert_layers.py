@@ -10,7 +10,7 @@ def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     if not find("num_experts", minimum=0):
         return [False] * number
     if values.has("mlp_layer_types"):
-        return [kind == "sparse" for kind in values.strings("mlp_layer_types", number)]
+        return [kind != "dense" for kind in values.strings("mlp_layer_types", number)]
     if values.is_list("moe_layer_freq"):
         return [bool(switch) for switch in values.integers("moe_layer_freq", number)]
     if values.is_list("moe_layers"):

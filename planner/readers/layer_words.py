@@ -61,6 +61,17 @@ def _switches(values: Values) -> list[str]:
     return [FULL if switch else LINEAR for switch in switches]
 
 
+def _compress_ratios(values: Values) -> list[str]:
+    """A list of block lengths, with more of them than layers where prediction layers have theirs: DeepSeek-V4."""
+    number, ratios = values.integer("num_hidden_layers"), values.integers("compress_ratios")
+    if len(ratios) < number:
+        raise UnsupportedModel(
+            f"{values.where}: key 'compress_ratios' has {format_count(len(ratios))} entries for "
+            f"{format_count(number)} layers."
+        )
+    return [str(ratio) for ratio in ratios[:number]]
+
+
 def _characters(values: Values) -> list[str]:
     """A string with one character a layer: Nemotron-H."""
     words = list(values.text("hybrid_override_pattern"))
@@ -96,6 +107,7 @@ _RULES: dict[str, Callable[[Values], list[str]]] = {
     "indices": _indices,
     "one_based": _one_based,
     "switches": _switches,
+    "compress_ratios": _compress_ratios,
     "characters": _characters,
     "cycle": _cycle,
 }

@@ -15,6 +15,14 @@ from planner.readers.attention import (
     sparse_tensors,
 )
 from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE
+from planner.readers.compressed_attention import (
+    compressed_sparse,
+    compressed_sparse_tensors,
+    heavily_compressed,
+    heavily_compressed_tensors,
+    windowed_key,
+    windowed_key_tensors,
+)
 from planner.readers.decoder import Decoder
 from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
 from planner.readers.layer_words import FULL
@@ -62,6 +70,9 @@ MIXERS: dict[str, MixerRule] = {
     SPARSE: MixerRule(mixers=sparse_attention, tensors=sparse_tensors),
     CROSS: MixerRule(mixers=lambda decoder, plan: (), tensors=cross_tensors),
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
+    "windowed_key_attention": MixerRule(mixers=windowed_key, tensors=windowed_key_tensors),
+    "heavily_compressed_attention": MixerRule(mixers=heavily_compressed, tensors=heavily_compressed_tensors),
+    "compressed_sparse_attention": MixerRule(mixers=compressed_sparse, tensors=compressed_sparse_tensors),
     LIGHTNING: MixerRule(mixers=lightning_attention, tensors=lightning_tensors),
     "mamba": _MAMBA,
     "mamba2": _MAMBA2,

@@ -7,6 +7,7 @@ from planner.formats import Role
 from planner.readers.decoder import Decoder
 from planner.readers.extra import layer_extras, outer_extras
 from planner.readers.feed_forward import feed_forward_tensors
+from planner.readers.hyper_connections import final_mixing, layer_mixing
 from planner.readers.layout import LayerPlan, plan_layers
 from planner.readers.mixers import MIXERS
 
@@ -29,6 +30,7 @@ def build_layer(decoder: Decoder, plan: LayerPlan) -> Layer:
             *rule.tensors(decoder, plan),
             *feed_forward_tensors(decoder, plan),
             *_norms(decoder, plan),
+            *layer_mixing(decoder),
             *layer_extras(decoder, plan),
         ),
     )
@@ -57,6 +59,7 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
         yield from decoder.norm("embed_norm", hidden)
     if decoder.is_on(structure.final_norm):
         yield from decoder.norm("norm", hidden)
+    yield from final_mixing(decoder)
     yield from outer_extras(decoder)
     if not tied:
         yield decoder.matrix("lm_head", vocab_size, width, role=Role.HEAD)

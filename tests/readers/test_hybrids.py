@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planner.architecture import Architecture, Recurrence, distinct_layers
 from planner.errors import PlannerError, UnsupportedModel
-from planner.kv_cache import bytes_for, fixed_bytes, model_specs
+from planner.kv_cache import bytes_for, bytes_per_token_at, fixed_bytes, model_specs
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
@@ -138,6 +138,35 @@ def test_shared_block_weighs_once_and_caches_in_every_layer() -> None:
     assert cache_bytes(two, 1) - cache_bytes(two, 0) == 9 * 32 * 160 * 2 * 2
 
 
+def test_deepseek_v4_minimum_is_the_class_figure_and_named_amounts() -> None:
+    """transformers' default layout at 8,192 tokens: 23 layers with blocks of 128, 20 with overlapping blocks of 4.
+
+    The class keeps one window token less and counts it in 8 bytes; the blocks that wait to be full are empty at 8,192.
+    """
+    layouts = ["heavily_compressed_attention", "compressed_sparse_attention"]
+    layer_types = layouts[:1] * 2 + [layouts[index % 2] for index in range(41)]
+    architecture = read("deepseek-ai/DeepSeek-V4-Flash", layer_types=layer_types)
+    window_token, counters = 43 * 512 * 2, 43 * 8
+    waiting = 23 * 127 * 512 * 2 * 2 + 20 * 3 * 2 * (512 + 128) * 2 * 2
+    assert cache_bytes(architecture, 8192) == 59_835_736 + window_token - counters + waiting
+
+
+def test_compressed_layers_add_an_entry_a_block() -> None:
+    """Past the window, 128 tokens more: 32 entries of 512 and 128 in each of 21 layers, one of 512 in each of 20."""
+    architecture = read("deepseek-ai/DeepSeek-V4-Flash")
+    added = cache_bytes(architecture, 8192 + 128) - cache_bytes(architecture, 8192)
+    assert added == 21 * 32 * (512 + 128) * 2 + 20 * 512 * 2
+    specs = model_specs(architecture.layers, BF16, BF16)
+    assert bytes_per_token_at(specs, 8192) == added / 128
+
+
+def test_nemotron_super_keeps_49_of_80_attention_blocks() -> None:
+    """31 are no-op; the others group 8 heads of 64: 8 key-value heads × 128 × key and value × 2 B."""
+    architecture = read("nvidia/Llama-3_3-Nemotron-Super-49B-v1")
+    assert sum(not layer.mixers for layer in architecture.layers) == 31
+    assert cache_bytes(architecture, 8192) == 49 * 8 * 128 * 2 * 2 * 8192
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "sentence"),
     [
@@ -170,6 +199,26 @@ def test_shared_block_weighs_once_and_caches_in_every_layer() -> None:
             "tiiuae/Falcon-H1-1.5B-Base",
             {"mamba_d_head": "auto", "mamba_n_heads": 7},
             "model_type 'falcon_h1': 3,072 state-space channels do not divide by 7 heads.",
+        ),
+        (
+            "deepseek-ai/DeepSeek-V4-Flash",
+            {"compress_ratios": [0, 4, 128]},
+            "model_type 'deepseek_v4': key 'compress_ratios' has 3 entries for 43 layers.",
+        ),
+        (
+            "deepseek-ai/DeepSeek-V4-Flash",
+            {"compress_ratios": [16] * 44},
+            "model_type 'deepseek_v4': there is a layer '16', a kind that is not understood here.",
+        ),
+        (
+            "nvidia/Llama-3_3-Nemotron-Super-49B-v1",
+            {"block_configs": [{"attention": {"n_heads_in_group": 7}, "ffn": {"ffn_mult": 1.0}}] * 80},
+            "model_type 'nemotron-nas: block_configs[0].attention': 64 heads do not divide into groups of 7.",
+        ),
+        (
+            "nvidia/Llama-3_3-Nemotron-Super-49B-v1",
+            {"block_configs": [7] * 80},
+            "model_type 'nemotron-nas': key 'block_configs' is a list of 80; it must be a list of objects.",
         ),
         (
             "state-spaces/mamba-130m-hf",

@@ -1,0 +1,45 @@
+"""Hyper-connections: a layer's input is a mix of several residual streams, mixed by weights of their own.
+
+Source: manifold-constrained hyper-connections, arXiv:2512.24880, as DeepSeek-V4 and GLM-5.3 have them.
+"""
+
+from collections.abc import Iterator
+
+from planner.architecture import Tensor
+from planner.formats import Role
+from planner.readers.decoder import Decoder
+
+_PARTS = ("attn_hc", "ffn_hc")
+
+
+def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
+    """Before and after attention, and before and after the feed-forward part."""
+    streams = decoder.values.optional_integer("hc_mult")
+    if streams is None:
+        return
+    mixes = (2 + streams) * streams
+    for part in _PARTS:
+        yield _mix(decoder, f"{part}.fn", mixes, streams)
+        yield decoder.vector(f"{part}.base", mixes, role=Role.STATE)
+        yield decoder.vector(f"{part}.scale", 3, role=Role.STATE)
+
+
+def final_mixing(decoder: Decoder) -> Iterator[Tensor]:
+    """What brings the streams together before the head."""
+    streams = decoder.values.optional_integer("hc_mult")
+    if streams is None:
+        return
+    yield _mix(decoder, "hc_head.hc_fn", streams, streams)
+    yield decoder.vector("hc_head.hc_base", streams, role=Role.STATE)
+    yield decoder.vector("hc_head.hc_scale", 1, role=Role.STATE)
+
+
+def _mix(decoder: Decoder, name: str, rows: int, streams: int) -> Tensor:
+    return Tensor(
+        name=name,
+        role=Role.STATE,
+        rows=rows,
+        columns=streams * decoder.hidden_size,
+        stored=decoder.stored,
+        replicated=True,
+    )
