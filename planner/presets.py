@@ -3,6 +3,7 @@
 Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wrong key or a missing one is refused.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -152,11 +153,15 @@ def engine_data(name: str) -> EngineData:
     return parse_engine_data(name, load_toml(path)) if path.is_file() else EngineData(name=name)
 
 
+_MODEL_TYPE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}", re.ASCII)
+"""What a family's file may be called."""
+
+
 @cache
 def family(model_type: str) -> Family | None:
     """What is known about a ``model_type`` beyond its config's own keys, or ``None``."""
     path = PRESETS / "class_defaults" / f"{model_type}.toml"
-    named = model_type.replace("_", "").replace("-", "").isalnum() and not model_type.startswith("_")
+    named = _MODEL_TYPE.fullmatch(model_type)
     return parse_family(model_type, load_toml(path)) if named and path.is_file() else None
 
 

@@ -15,7 +15,7 @@ from planner.readers.quantization import apply_quantization
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.towers import read_towers
-from planner.readers.unknown import assumed_warning, check_refused, check_understood, check_used
+from planner.readers.unknown import assumed_warning, bounding_family, check_refused, check_understood, check_used
 from planner.readers.values import Values
 from planner.units import shorten
 
@@ -47,7 +47,8 @@ def read_config(
     wrapper = _by_class(config, _family(model_type, knowledge), knowledge)
     text = _find_text(config, model_type, wrapper, knowledge)
     rules = None if text.family else knowledge.unknown_rules()
-    family = text.family or rules.family  # type: ignore[union-attr]
+    family = bounding_family(rules, text.table) if rules else text.family
+    assert family is not None
     top = Values(config, model_type)
     family, values = settle(family, text.table, text.model_type, text.fallback)
     if rules is not None:

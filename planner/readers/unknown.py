@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from planner.errors import BadPreset, UnsupportedModel
@@ -59,6 +59,13 @@ def check_refused(rules: UnknownRules, model_type: str) -> None:
     reason = rules.refused.get(model_type)
     if reason:
         raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
+
+
+def bounding_family(rules: UnknownRules, table: Mapping[str, object]) -> Family:
+    """The upper bound's family for *table*: with learned positions, unless the file speaks of rotary ones."""
+    if any(key.startswith(("rope_", "rotary_")) for key in table):
+        return rules.family
+    return replace(rules.family, structure=replace(rules.family.structure, position_embeddings=True))
 
 
 def check_understood(rules: UnknownRules, table: Mapping[str, object], values: Values) -> None:

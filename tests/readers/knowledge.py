@@ -22,10 +22,13 @@ FORMATS = {
 }
 
 
+NAMES = frozenset(path.stem for path in FAMILIES.glob("*.toml")) - {"_unknown"}
+
+
 @cache
 def find_family(model_type: str) -> Family | None:
     path = FAMILIES / f"{model_type}.toml"
-    if "/" in model_type or not path.is_file():
+    if model_type not in NAMES:
         return None
     return parse_family(model_type, tomllib.loads(path.read_text(encoding="utf-8")))
 
