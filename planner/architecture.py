@@ -133,7 +133,8 @@ class Architecture:
 
     *tensors* are those outside the layers: embeddings, final norm, head (absent where it is tied to the embedding).
     *mtp_layers* are loaded only for multi-token prediction. *cache_format* is the cache's unless asked otherwise.
-    *warnings* are sentences the reader wants shown; *assumed* says that a layout was bounded from above, not known.
+    *warnings* are sentences the reader wants shown; *assumed* says that a layout was bounded from above, not known, and
+    *stored_assumed* the same of the formats that its file keeps tensors in.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Architecture:
     source: str = ""
     nominal: bool = False
     assumed: bool = False
+    stored_assumed: bool = False
     warnings: tuple[str, ...] = ()
 
 

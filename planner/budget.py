@@ -201,7 +201,8 @@ def _with_pool(bare: RankBudget) -> RankBudget:
 
 def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
     split = deployment.weights, deployment.tensor_parallel, deployment.expert_parallel
-    basis = Basis.ASSUMED if architecture.nominal or architecture.assumed else Basis.EXACT
+    assumed = architecture.assumed or (architecture.stored_assumed and deployment.weights.format is None)
+    basis = Basis.ASSUMED if architecture.nominal or assumed else Basis.EXACT
     source = architecture.source or "the model's own tensor shapes"
     text = LineItem(
         name="weights",

@@ -11,7 +11,7 @@ from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.mtp import mtp_layers
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
-from planner.readers.quantization import apply_quantization
+from planner.readers.quantization.apply import apply_quantization
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.towers import read_towers

@@ -1,0 +1,130 @@
+"""A checkpoint's own quantisation: which of its tensors are stored in which format."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from planner.architecture import Architecture, Layer, Tensor
+from planner.errors import UnsupportedModel
+from planner.formats import NumberFormat, Role
+from planner.readers.quantization import compressed_tensors, floats, integers, modelopt, others, quark
+from planner.readers.quantization.cache import Formats
+from planner.readers.quantization.module_names import Parts, canonical
+from planner.readers.quantization.module_sets import Place
+from planner.readers.quantization.scheme import MATRICES, StoredScheme
+from planner.readers.quantization.settings import Settings
+from planner.units import shorten
+
+_METHODS: Mapping[str, Callable[[Settings, Formats], StoredScheme]] = {
+    "aqlm": others.aqlm,
+    "auto-round": integers.auto_round,
+    "awq": integers.awq,
+    "bitsandbytes": others.bitsandbytes,
+    "compressed-tensors": compressed_tensors.compressed_tensors,
+    "exl2": others.exl2,
+    "exl3": others.exl3,
+    "fbgemm_fp8": floats.fbgemm_fp8,
+    "fp8": floats.fp8,
+    "gptq": integers.gptq,
+    "hqq": integers.hqq,
+    "mlx": integers.mlx,
+    "modelopt": modelopt.modelopt,
+    "mxfp4": floats.mxfp4,
+    "quark": quark.quark,
+    "torchao": others.torchao,
+}
+_ALIASES = {"intel/auto-round": "auto-round", "modelopt_fp4": "modelopt", "gptq_marlin": "gptq", "awq_marlin": "awq"}
+
+
+def apply_quantization(
+    architecture: Architecture, quantization: Mapping[str, object], formats: Formats
+) -> Architecture:
+    """*architecture* with its tensors as a ``quantization_config``, or a sibling ``hf_quant_config.json``, stores them.
+
+    What is not understood is counted unquantised, an upper bound, with ``stored_assumed`` and a warning that says why.
+    """
+    method = _method(quantization)
+    try:
+        scheme = _read(method, quantization, formats)
+        return _stored(architecture, scheme)
+    except UnsupportedModel as error:
+        note = (
+            f"The checkpoint's quantisation is not understood: its weights are counted without, an upper bound. {error}"
+        )
+        return replace(architecture, warnings=(*architecture.warnings, note), stored_assumed=True)
+
+
+def _read(method: str, quantization: Mapping[str, object], formats: Formats) -> StoredScheme:
+    reader = _METHODS.get(method)
+    if reader is None:
+        raise UnsupportedModel(
+            f"quant_method {shorten(method)!r} is not known; give --weights a format to plan for it."
+        )
+    return reader(Settings(quantization, method), formats)
+
+
+def _method(quantization: Mapping[str, object]) -> str:
+    """The ``quant_method``, or which one the keys of a config without it belong to."""
+    method = quantization.get("quant_method")
+    if isinstance(method, str) and method:
+        return _ALIASES.get(method.lower(), method.lower())
+    if "quant_algo" in quantization or "kv_cache_quant_algo" in quantization:
+        return "modelopt"
+    if "load_in_4bit" in quantization or "load_in_8bit" in quantization:
+        return "bitsandbytes"
+    if "config_groups" in quantization:
+        return "compressed-tensors"
+    if "bits" in quantization and "group_size" in quantization and not {"desc_act", "zero_point"} & quantization.keys():
+        return "mlx"
+    return str(method or "missing")
+
+
+def _stored(architecture: Architecture, scheme: StoredScheme) -> Architecture:
+    number = len(architecture.layers)
+    built: dict[tuple[int, ...], Layer] = {}
+    return replace(
+        architecture,
+        layers=tuple(_layer(layer, scheme, built, index) for index, layer in enumerate(architecture.layers)),
+        mtp_layers=tuple(
+            _layer(layer, scheme, built, number + index, prediction=index)
+            for index, layer in enumerate(architecture.mtp_layers)
+        ),
+        tensors=tuple(replace(tensor, stored=_format(tensor, scheme)) for tensor in _with_head(architecture, scheme)),
+        cache_format=scheme.cache_format or architecture.cache_format,
+        stored_as=scheme.name or architecture.stored_as,
+        warnings=(*architecture.warnings, *scheme.warnings),
+    )
+
+
+def _layer(
+    layer: Layer, scheme: StoredScheme, built: dict[tuple[int, ...], Layer], index: int, prediction: int | None = None
+) -> Layer:
+    """*layer* as it is stored at *index*; layers that are stored alike stay one object."""
+    formats = [_format(tensor, scheme, index, prediction) for tensor in layer.tensors]
+    key = (id(layer), *map(id, formats))
+    if key not in built:
+        pairs = zip(layer.tensors, formats, strict=True)
+        built[key] = replace(layer, tensors=tuple(replace(tensor, stored=stored) for tensor, stored in pairs))
+    return built[key]
+
+
+def _format(
+    tensor: Tensor, scheme: StoredScheme, layer: int | None = None, prediction: int | None = None
+) -> NumberFormat:
+    if tensor.role not in MATRICES:
+        return tensor.stored
+    return scheme.format_of(tensor, Place(modules=_modules(tensor.name), layer=layer, prediction=prediction))
+
+
+@lru_cache(maxsize=4096)
+def _modules(name: str) -> tuple[Parts, ...]:
+    return canonical(tuple(name.split(".")))
+
+
+def _with_head(architecture: Architecture, scheme: StoredScheme) -> tuple[Tensor, ...]:
+    """The tensors outside the layers, and a head where the quantiser writes one although the model's is tied."""
+    tensors = architecture.tensors
+    embedding = next((tensor for tensor in tensors if tensor.role is Role.EMBEDDING), None)
+    if not scheme.unties_head or embedding is None or any(tensor.role is Role.HEAD for tensor in tensors):
+        return tensors
+    return (*tensors, replace(embedding, name="lm_head.weight", role=Role.HEAD))

@@ -1,0 +1,110 @@
+"""compressed-tensors: groups of modules, each with its own bits, type and strategy.
+
+Source: https://github.com/vllm-project/compressed-tensors quantization/quant_args.py, quant_config.py and compressors/.
+"""
+
+from dataclasses import dataclass
+
+from planner.formats import NumberFormat, Scale
+from planner.readers.quantization import layouts
+from planner.readers.quantization.cache import Formats, cache_format
+from planner.readers.quantization.integers import SKIPPED
+from planner.readers.quantization.scheme import Named, StoredScheme, choices, projections
+from planner.readers.quantization.settings import Settings
+
+_UNCOMPRESSED = "dense"
+_BYTEWISE = ("float-quantized", "naive-quantized", "int-quantized")
+_PACKED = "pack-quantized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """*default* is for every projection; *named* is by module."""
+
+    default: NumberFormat | None
+    named: list[Named]
+
+
+def compressed_tensors(settings: Settings, formats: Formats) -> StoredScheme:
+    cache, warnings = cache_format(settings.get("kv_cache_scheme"), formats)
+    groups = config_groups(settings)
+    return StoredScheme(
+        defaults=projections(groups.default),
+        choices=choices((settings.names(*reversed(SKIPPED)), None), *groups.named),
+        cache_format=cache,
+        warnings=warnings,
+    )
+
+
+def config_groups(settings: Settings) -> Groups:
+    """The ``config_groups``: targets are classes (``Linear``), names or patterns; a group without any is for all."""
+    default: NumberFormat | None = None
+    named: list[Named] = []
+    for group in settings.variants("config_groups").values():
+        number_format = _group_format(group)
+        targets = group.names("targets") if group.has("targets") else ("Linear",)
+        modules = [target for target in targets if not _is_class(target)]
+        if any(target.endswith("Linear") for target in targets if _is_class(target)):
+            default = default or number_format
+        if modules:
+            named.append((modules, number_format))
+    return Groups(default=default, named=named)
+
+
+def _is_class(target: str) -> bool:
+    return target[:1].isupper() and target.isidentifier()
+
+
+def _group_format(group: Settings) -> NumberFormat | None:
+    weights = group.inner("weights")
+    layout = group.text("format")
+    if weights is None or layout == _UNCOMPRESSED:
+        return None
+    bits, kind = weights.bits("num_bits", 2, 3, 4, 8), weights.text("type") or "int"
+    inputs = group.inner("input_activations")
+    static = inputs is not None and not inputs.flag("dynamic")
+    if kind == "float" and bits == 4:
+        return _four_bit_floats(weights, layout, static)
+    scale = _scale(weights)
+    activations = (layouts.scalar(layouts.HALF_BYTES),) if static else ()
+    symmetric = not weights.has("symmetric") or weights.flag("symmetric")
+    if kind == "int" and (layout == _PACKED or (not layout and bits < 8)):
+        indexed = bool(scale.columns) and weights.has("actorder")
+        return layouts.with_scales(
+            layouts.packed(bits, scale, zero_points=not symmetric, indices=indexed), *activations
+        )
+    if layout and layout not in _BYTEWISE and not layout.startswith("mxfp8"):
+        raise group.wrong("format", layout, f"{_PACKED}, {', '.join(_BYTEWISE)}, nvfp4- or mxfp4-pack-quantized")
+    zeros = () if symmetric else (Scale(rows=scale.rows, columns=scale.columns, bytes=1),)
+    return layouts.bytewise(_bytewise_name(kind, bits, scale), scale, *zeros, *activations)
+
+
+def _four_bit_floats(weights: Settings, layout: str, static: bool) -> NumberFormat:
+    group_size = weights.group_size() if weights.has("group_size") else 16
+    if layout.startswith("mxfp4") or group_size == 32:
+        return layouts.four_bit_floats(group_size)
+    return layouts.four_bit_floats(group_size, layouts.scalar(), *((layouts.scalar(),) if static else ()))
+
+
+def _scale(weights: Settings) -> Scale:
+    """The tile of one scale; scales are kept in the model's own 16 bits."""
+    strategy = weights.text("strategy") or ("group" if weights.has("group_size") else "tensor")
+    size = layouts.HALF_BYTES
+    match strategy:
+        case "tensor":
+            return Scale(rows=0, columns=0, bytes=size)
+        case "channel":
+            return Scale(columns=0, bytes=size)
+        case "group" | "tensor_group":
+            return Scale(columns=weights.group_size(), bytes=size)
+        case "block":
+            rows, columns = weights.integers("block_structure", length=2, minimum=1)
+            return Scale(rows=rows, columns=columns, bytes=size)
+    raise weights.wrong("strategy", strategy, "tensor, channel, group, tensor_group or block")
+
+
+def _bytewise_name(kind: str, bits: int, scale: Scale) -> str:
+    name = "fp8" if kind == "float" else f"int{bits}"
+    if scale.rows == 0:
+        return name
+    return f"{name}-{'row' if not scale.columns else 'block' if scale.rows > 1 else f'g{scale.columns}'}"
