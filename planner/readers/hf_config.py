@@ -11,7 +11,7 @@ from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.mtp import mtp_layers
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
-from planner.readers.quantization.apply import apply_quantization
+from planner.readers.quantization.apply import apply_quantization, quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.towers import read_towers
@@ -31,10 +31,17 @@ class _TextConfig:
 
 
 def read_config(
-    config: Mapping[str, object], knowledge: Knowledge, *, name: str = "", title: str = "", source: str = ""
+    config: Mapping[str, object],
+    knowledge: Knowledge,
+    *,
+    name: str = "",
+    title: str = "",
+    source: str = "",
+    quantization: Mapping[str, object] | None = None,
 ) -> Architecture:
     """The architecture that *config* describes, by the rules of its model_type.
 
+    *quantization* is what a sibling ``hf_quant_config.json`` holds, for a config that says nothing of it.
     Raises UnsupportedModel, with one sentence, for what is missing, absurd or not understood.
     """
     if NOMINAL_KEY in config:
@@ -89,8 +96,8 @@ def read_config(
     if rules is not None:
         check_used(rules, text.table, values)
         architecture = replace(architecture, warnings=(assumed_warning(model_type), *architecture.warnings))
-    quantization = top.table("quantization_config") or values.table("quantization_config")
-    return apply_quantization(architecture, quantization, knowledge.formats) if quantization else architecture
+    stated = quantization_of((top, values), quantization)
+    return apply_quantization(architecture, stated, knowledge.formats) if stated else architecture
 
 
 def _model_type(config: Mapping[str, object], knowledge: Knowledge) -> str:

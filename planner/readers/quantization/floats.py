@@ -8,6 +8,9 @@ from planner.readers.quantization.modelopt import quantized_layers
 from planner.readers.quantization.scheme import StoredScheme, choices, projections
 from planner.readers.quantization.settings import Settings
 
+# What DeepSeek's own files leave in 16 bit without saying so: the published counts have no scales for it.
+_SKIPPED_UNSAID = ("eh_proj", "indexer.weights_proj")
+
 
 def fp8(settings: Settings, formats: Formats) -> StoredScheme:
     """FP8, with a float32 scale a tile of ``weight_block_size`` or a tensor; MXFP4 experts by ``expert_dtype``.
@@ -19,7 +22,7 @@ def fp8(settings: Settings, formats: Formats) -> StoredScheme:
     if settings.text("expert_dtype") == "fp4":
         defaults[Role.EXPERT] = layouts.four_bit_floats(32)
     pairs = quantized_layers(settings)
-    skipped = () if pairs else settings.names(*SKIPPED)
+    skipped = _SKIPPED_UNSAID if pairs else settings.names(*SKIPPED) or _SKIPPED_UNSAID
     return StoredScheme(defaults=defaults, choices=choices((skipped, None), *pairs))
 
 

@@ -12,7 +12,7 @@ _UNQUANTIZED_BITS = 16
 
 
 def gptq(settings: Settings, formats: Formats) -> StoredScheme:
-    """GPTQ. In GPTQModel's ``dynamic``, ``-:pattern`` leaves modules alone and ``pattern`` gives them other settings."""
+    """GPTQ. In GPTQModel's ``dynamic``, ``-:pattern`` leaves modules alone, ``pattern`` gives them other settings."""
     pairs: list[Named] = []
     for pattern, rule in (settings.table("dynamic") or {}).items():
         modules = ("re:" + pattern.removeprefix("-:").removeprefix("+:"),)

@@ -17,7 +17,7 @@ HALF_BYTES, FLOAT_BYTES = 2, 4
 def gptq(bits: int, group_size: int, *, has_indices: bool = True) -> NumberFormat:
     """GPTQ: qweight and qzeros in 32-bit words, 16-bit scales, and g_idx, the group of every input column as int32.
 
-    Files have g_idx and zero points whether they are used or not; only Marlin's layout (*has_indices* false) has neither.
+    Files have g_idx and zero points, used or not; only Marlin's layout (*has_indices* false) has neither.
 
     >>> gptq(4, 128).bytes_for(4096, 4096) * 8 / 4096**2
     4.1640625

@@ -1,8 +1,8 @@
 """Names of modules, so that a file's spelling and the reader's own meet.
 
 Files name what they skip or store differently after the model class that wrote them: ``model.layers.3.mlp.gate_proj``,
-``language_model.model.layers.3.feed_forward.w1``, ``transformer.h.3.mlp.c_fc``. A name is taken apart into its layer and
-the parts below; parts that mean the same get one spelling. Which expert of many a name means is left out.
+``language_model.model.layers.3.feed_forward.w1``, ``transformer.h.3.mlp.c_fc``. A name is taken apart into its layer
+and the parts below; parts that mean the same get one spelling. Which expert of many a name means is left out.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,11 @@ Parts = tuple[str, ...]
 
 _LAYERS = frozenset({"layers", "layer", "h", "blocks", "block"})
 _WRAPPERS = frozenset(
-    "model language_model text_model transformer backbone decoder llm base_model gpt_neox thinker".split()
+    ("model", "language_model", "text_model", "transformer", "backbone", "decoder", "llm", "gpt_neox", "thinker")
 )
-_TOWER_WORDS = tuple(
-    "vision visual vit image img_ audio speech talker projector multi_modal mm_ merger resampler".split()
+_TOWER_WORDS = (
+    *("vision", "visual", "vit", "image", "img_", "audio", "speech", "talker"),
+    *("projector", "multi_modal", "mm_", "merger", "resampler"),
 )
 _MTP_WORDS = ("mtp", "nextn")
 
@@ -31,6 +32,7 @@ _SPELLINGS: dict[str, Parts] = {
     "down_proj": ("w2", "fc2", "dense_4h_to_h"),
     "lm_head": ("head", "output_layer", "embed_out"),
     "eh_proj": ("fc",),
+    "indexer.weights_proj": ("indexers_proj",),
     "embed_tokens": ("wte", "word_embeddings", "embed_in", "tok_embeddings", "embed"),
 }
 _CANONICAL = {spelling: part for part, spellings in _SPELLINGS.items() for spelling in spellings}
@@ -98,8 +100,8 @@ def canonical(parts: Parts) -> tuple[Parts, ...]:
     for part in parts:
         if part == "mixer" or (part.isdecimal() and found[-1:] == ["experts"]):
             continue
-        part = _CANONICAL.get(part, part)
-        found.append(_BY_PARENT.get((found[-1], part), part) if found else part)
+        for name in _CANONICAL.get(part, part).split("."):
+            found.append(_BY_PARENT.get((found[-1], name), name) if found else name)
     if found and found[-1] in ("weight", "bias"):
         found.pop()
     *before, last = found or [""]

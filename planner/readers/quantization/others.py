@@ -33,9 +33,9 @@ def exl3(settings: Settings, formats: Formats) -> StoredScheme:
 
 
 def _exllama(settings: Settings, name: str, *scales: Scale) -> StoredScheme:
-    head = layouts.average_bits(name, settings.number("head_bits", 1, 16, default=6), *scales)
+    head = layouts.average_bits(name, settings.number_within("head_bits", 1, 16, default=6), *scales)
     return StoredScheme(
-        defaults=projections(layouts.average_bits(name, settings.number("bits", 1, 16), *scales)),
+        defaults=projections(layouts.average_bits(name, settings.number_within("bits", 1, 16), *scales)),
         choices=choices((("lm_head",), head)),
         unties_head=True,
     )

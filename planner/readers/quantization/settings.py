@@ -39,7 +39,7 @@ class Settings(Values):
             raise self.wrong(key, bits, f"one of {', '.join(map(str, known))}")
         return bits
 
-    def number(self, key: str, low: float, high: float, default: float | None = None) -> float:
+    def number_within(self, key: str, low: float, high: float, default: float | None = None) -> float:
         """The number at *key*, whole or not, from *low* to *high*."""
         value = self.get(key)
         value = default if value is None else value
