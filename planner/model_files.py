@@ -10,6 +10,7 @@ from planner.readers.json_text import MAX_JSON_BYTES, parse_json
 from planner.units import shorten, shorten_path
 
 CONFIG = "config.json"
+QUANTIZATION = "hf_quant_config.json"
 SAFETENSORS = ".safetensors"
 GGUF = ".gguf"
 
@@ -41,13 +42,25 @@ def load_path(path: Path) -> Architecture:
     if path.name.endswith((SAFETENSORS, f"{SAFETENSORS}.index.json")):
         return _load_folder(path.parent, path)
     title = path.resolve().parent.name if path.name == CONFIG else path.stem
-    return read_config_text(_read_text(path), title, path.name)
+    sibling = _read_sibling(path.parent) if path.name == CONFIG else None
+    return read_config_text(_read_text(path), title, path.name, sibling)
 
 
-def read_config_text(text: str | bytes, title: str, file: str = CONFIG) -> Architecture:
-    """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints."""
-    config = parse_json(text, file)
-    return read_config(config, presets.knowledge(), name=title, title=title, source="tensor shapes of the given config")
+def read_config_text(
+    text: str | bytes, title: str, file: str = CONFIG, quantization: str | bytes | None = None
+) -> Architecture:
+    """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints.
+
+    *quantization* is the text of the ``hf_quant_config.json`` beside it, where there is one.
+    """
+    return read_config(
+        parse_json(text, file),
+        presets.knowledge(),
+        name=title,
+        title=title,
+        source="tensor shapes of the given config",
+        quantization=None if quantization is None else parse_json(quantization, QUANTIZATION),
+    )
 
 
 def _load_folder(folder: Path, weights: Path) -> Architecture:
@@ -56,7 +69,8 @@ def _load_folder(folder: Path, weights: Path) -> Architecture:
 
     if not folder.is_dir():
         raise BadFile(f"{shorten_path(folder)} cannot be read: there is no such folder.")
-    architecture = read_config_text(_read_text(folder / CONFIG), folder.resolve().name)
+    sibling = _read_sibling(folder)
+    architecture = read_config_text(_read_text(folder / CONFIG), folder.resolve().name, quantization=sibling)
     if weights == folder and not has_safetensors(folder):
         return architecture
     return with_file_tensors(architecture, read_safetensors(weights))
@@ -77,7 +91,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
             "Nothing is fetched otherwise."
         )
     found = hub.fetch(name)
-    architecture = read_config_text(found.config, name)
+    architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
 
 
@@ -89,6 +103,12 @@ def _is_file_name(name: str) -> bool:
         return bool(name.strip()) and Path(name).is_dir()
     except (OSError, ValueError):
         return False
+
+
+def _read_sibling(folder: Path) -> bytes | None:
+    """The quantisation that ModelOpt describes in a file of its own."""
+    file = folder / QUANTIZATION
+    return _read_text(file) if file.is_file() else None
 
 
 def _read_text(file: Path) -> bytes:

@@ -60,6 +60,7 @@ def with_file_tensors(architecture: Architecture, stored: StoredTensors) -> Arch
             Tower(kind=kind, tensors=layer_tensors(kinds, Reference(()), unknown))
             for kind, kinds in sorted(found.towers.items())
         ),
+        stored_assumed=False,
     )
     return replace(result, warnings=(*warnings, *_warnings(found, unknown, stored.source)))
 

@@ -1,25 +1,17 @@
-"""The families in presets/ with a few formats: what the readers' tests read with."""
+"""The families and formats in presets/: what the readers' tests read with."""
 
 import tomllib
 from functools import cache
 from pathlib import Path
 
-from planner.formats import NumberFormat
+from planner import presets
 from planner.readers.families import parse_family
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UnknownRules, parse_unknown_rules
 
 FAMILIES = Path(__file__).parents[2] / "presets" / "class_defaults"
-FORMATS = {
-    f.name: f
-    for f in (
-        NumberFormat(name="fp32", elements=1, bytes=4),
-        NumberFormat(name="bf16", elements=1, bytes=2),
-        NumberFormat(name="fp16", elements=1, bytes=2),
-        NumberFormat(name="mxfp4", elements=32, bytes=17),
-    )
-}
+FORMATS = presets.formats()
 
 
 NAMES = frozenset(path.stem for path in FAMILIES.glob("*.toml")) - {"_unknown"}

@@ -65,10 +65,8 @@ def apply_quantization(
         scheme = _read(method, quantization, formats)
         return _stored(architecture, scheme)
     except UnsupportedModel as error:
-        note = (
-            f"The checkpoint's quantisation is not understood: its weights are counted without, an upper bound. {error}"
-        )
-        return replace(architecture, warnings=(*architecture.warnings, note), stored_assumed=True)
+        what = "The checkpoint's quantisation is not understood: its weights are counted unquantised, an upper bound."
+        return replace(architecture, warnings=(*architecture.warnings, f"{what} {error}"), stored_assumed=True)
 
 
 def _read(method: str, quantization: Mapping[str, object], formats: Formats) -> StoredScheme:
