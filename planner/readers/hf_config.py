@@ -11,7 +11,7 @@ from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.mtp import mtp_layers
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
-from planner.readers.quantization.apply import apply_quantization, quantization_of
+from planner.readers.quantization.stated import quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.towers import read_towers
@@ -97,7 +97,11 @@ def read_config(
         check_used(rules, text.table, values)
         architecture = replace(architecture, warnings=(assumed_warning(model_type), *architecture.warnings))
     stated = quantization_of((top, values), quantization)
-    return apply_quantization(architecture, stated, knowledge.formats) if stated else architecture
+    if not stated:
+        return architecture
+    from planner.readers.quantization.apply import apply_quantization  # most models need none of it
+
+    return apply_quantization(architecture, stated, knowledge.formats)
 
 
 def _model_type(config: Mapping[str, object], knowledge: Knowledge) -> str:

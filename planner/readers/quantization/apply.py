@@ -1,6 +1,6 @@
 """A checkpoint's own quantisation: which of its tensors are stored in which format."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,7 +13,6 @@ from planner.readers.quantization.module_names import Parts, canonical
 from planner.readers.quantization.module_sets import Place
 from planner.readers.quantization.scheme import MATRICES, StoredScheme
 from planner.readers.quantization.settings import Settings
-from planner.readers.values import Values
 from planner.units import shorten
 
 _METHODS: Mapping[str, Callable[[Settings, Formats], StoredScheme]] = {
@@ -35,22 +34,6 @@ _METHODS: Mapping[str, Callable[[Settings, Formats], StoredScheme]] = {
     "torchao": others.torchao,
 }
 _ALIASES = {"intel/auto-round": "auto-round", "modelopt_fp4": "modelopt", "gptq_marlin": "gptq", "awq_marlin": "awq"}
-
-
-def quantization_of(
-    sources: Iterable[Values], sibling: Mapping[str, object] | None = None
-) -> Mapping[str, object] | None:
-    """What the first of *sources*, or else a *sibling* ``hf_quant_config.json``, says of a quantisation; None: nothing.
-
-    ``expert_dtype`` stands beside a ``quantization_config``, and MLX writes its own as ``quantization``.
-    """
-    for values in sources:
-        stated = values.table("quantization_config") or values.table("quantization")
-        if stated:
-            expert_dtype = {"expert_dtype": values.get("expert_dtype")} if values.has("expert_dtype") else {}
-            return {**expert_dtype, **stated}
-    inner = (sibling or {}).get("quantization")
-    return inner if isinstance(inner, Mapping) else sibling
 
 
 def apply_quantization(
