@@ -31,6 +31,20 @@ def test_a_folder_its_config_and_its_index_are_the_same_model(folder: Path, name
     assert (architecture.title, parameters(architecture)) == ("tiny", PARAMETERS)
 
 
+@pytest.mark.parametrize("name", ["", "config.json"])
+def test_a_quantisation_beside_the_config_counts(tmp_path: Path, name: str) -> None:
+    """ModelOpt writes hf_quant_config.json; published configs of its models may say nothing of it."""
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    assert load_model(str(tmp_path / name)).stored_as == "bf16"
+    quantization = {"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}}
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps(quantization))
+    architecture = load_model(str(tmp_path / name))
+    assert (architecture.stored_as, architecture.cache_format.name) == ("fp8", "fp8")
+    (tmp_path / "hf_quant_config.json").write_text("[")
+    with pytest.raises(PlannerError, match=r"hf_quant_config\.json is not valid JSON"):
+        load_model(str(tmp_path / name))
+
+
 def test_weights_without_their_config_are_refused(folder: Path) -> None:
     (folder / "config.json").unlink()
     with pytest.raises(PlannerError, match=r"config\.json cannot be read: No such file"):

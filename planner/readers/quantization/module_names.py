@@ -82,7 +82,12 @@ def parse_name(name: str) -> ModuleName | None:
     mtp = any(part.startswith(_MTP_WORDS) for part in outside)
     while below and layer is None and (below[0] in _WRAPPERS or (mtp and below[0].startswith(_MTP_WORDS))):
         below = below[1:]
-    return ModuleName(layer=layer, mtp=mtp, spellings=canonical(tuple(below)))
+    kept = (
+        part
+        for before, part in zip(["", *below], below, strict=False)
+        if not (before == "experts" and part.isdecimal())
+    )
+    return ModuleName(layer=layer, mtp=mtp, spellings=canonical(tuple(kept)))
 
 
 def is_tower(parts: list[str]) -> bool:
@@ -93,12 +98,12 @@ def is_tower(parts: list[str]) -> bool:
 def canonical(parts: Parts) -> tuple[Parts, ...]:
     """*parts* in the readers' spelling, one tuple a module.
 
-    >>> canonical(("block_sparse_moe", "experts", "3", "w1", "weight"))
+    >>> canonical(("block_sparse_moe", "experts", "w1", "weight"))
     (('mlp', 'experts', 'gate_proj'),)
     """
     found: list[str] = []
     for part in parts:
-        if part == "mixer" or (part.isdecimal() and found[-1:] == ["experts"]):
+        if part == "mixer":
             continue
         for name in _CANONICAL.get(part, part).split("."):
             found.append(_BY_PARENT.get((found[-1], name), name) if found else name)
@@ -116,18 +121,16 @@ def runs(parts: Parts) -> frozenset[Parts]:
     return frozenset(parts[start:end] for start in range(len(parts)) for end in range(start, len(parts) + 1)) | {()}
 
 
-def spelled(parts: Parts, patterns: str) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def spelled(parts: Parts, patterns: str) -> tuple[str, ...]:
     """The names below its layer that a module of canonical *parts* may have in a file with such *patterns*.
 
     Only spellings whose words occur in the patterns are tried: the others could be matched by wildcards alone.
     """
-    choices = [tuple(_other_spellings(part, patterns)) for part in parts]
-    for names in product(*choices):
-        yield ".".join(names)
+    names = list(product(*(tuple(_other_spellings(part, patterns)) for part in parts)))
     if "mixer" in patterns:
-        for names in product(("mixer",), *choices):
-            yield ".".join(names)
-            yield ".".join((names[0], *names[2:]))
+        names += [("mixer", *name[skipped:]) for name in names for skipped in (0, 1)]
+    return tuple(".".join(name) for name in names)
 
 
 def _other_spellings(part: str, patterns: str) -> Iterator[str]:

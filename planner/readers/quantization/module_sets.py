@@ -58,11 +58,10 @@ class ModuleSet:
         for entry in entries:
             if len(entry) > _LONGEST_NAME:
                 raise UnsupportedModel(f"A module name has {len(entry):,} characters; up to {_LONGEST_NAME} are read.")
-            pattern = _ONE_EXPERT.sub(r"experts\g<1>0", entry.removeprefix(_REGEX_MARK))
             if entry.startswith((_REGEX_MARK, ".*")) or not _REGEX_SIGNS.isdisjoint(entry):
-                general.add(regex_source(pattern))
+                general.add(regex_source(_any_expert(entry.removeprefix(_REGEX_MARK))))
             elif not _GLOB_SIGNS.isdisjoint(entry):
-                _add_glob(pattern, globs, general)
+                _add_glob(_any_expert(entry), globs, general)
             else:
                 self._add_name(parse_name(entry))
         self._layer_globs = {layer: tuple(sorted(sources)) for layer, sources in globs.items()}
@@ -129,6 +128,11 @@ class ModuleSet:
         return (prefix for prefix, word in _PREFIXES.items() if word in self._words)
 
 
+def _any_expert(pattern: str) -> str:
+    """*pattern* for the first expert where it is for some one expert: all of them are stored alike."""
+    return _ONE_EXPERT.sub(r"experts\g<1>0", pattern)
+
+
 def _add_glob(glob: str, globs: dict[int, set[str]], general: set[str]) -> None:
     match = _IN_ONE_LAYER.fullmatch(glob)
     if match is None or "mtp" in match[1]:
@@ -138,7 +142,4 @@ def _add_glob(glob: str, globs: dict[int, set[str]], general: set[str]) -> None:
 
 
 def _compile(sources: Iterable[str]) -> re.Pattern[str]:
-    try:
-        return re.compile(f"^(?:{'|'.join(sources)})", re.MULTILINE)
-    except re.error as error:
-        raise UnsupportedModel(f"A module pattern is not understood: {error.msg}.") from None
+    return re.compile(f"^(?:{'|'.join(sources)})", re.MULTILINE)

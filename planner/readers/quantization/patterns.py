@@ -11,9 +11,8 @@ import re
 from planner.errors import UnsupportedModel
 from planner.units import shorten
 
-_LONGEST = 512
 _DEEPEST = 4
-_MOST_REPEATS = 3
+_MOST_REPEATS = 2
 _CLASSES = {"d": "0-9", "w": "A-Za-z0-9_"}
 _WILD = {"*": "", "+": "."}
 
@@ -24,7 +23,6 @@ def glob_source(pattern: str) -> str:
     >>> glob_source("layers.*.mlp"), glob_source("mtp*")
     ('layers\\\\..*\\\\.mlp(?:\\\\.|$)', 'mtp.*')
     """
-    _check_length(pattern)
     pieces, position = [""], 0
     while position < len(pattern):
         character = pattern[position]
@@ -50,7 +48,6 @@ def regex_source(pattern: str) -> str:
     >>> regex_source(r".*mlp\\.(gate|up)_proj.*")
     '(?>.*?mlp\\\\.(?:gate|up)_proj).*'
     """
-    _check_length(pattern)
     parser = _Parser(pattern)
     source = parser.alternatives(0)
     if parser.position < len(pattern):
@@ -111,7 +108,9 @@ class _Parser:
         else:
             self.position += 1
             source = character if character in ".$" else re.escape(character)
-        return source + self._repeat()
+        if source == "$" and self.pattern[self.position : self.position + 1] not in ("", "|", ")"):
+            raise _refused(self.pattern)
+        return source + self._repeat(source)
 
     def _group(self, depth: int) -> str:
         self.position += 1
@@ -134,12 +133,18 @@ class _Parser:
             raise _refused(self.pattern)
         return re.escape(escaped)
 
-    def _repeat(self) -> str:
+    def _repeat(self, source: str) -> str:
         for sign in "?+*":
             if self._take(sign):
                 self.repeats += 1
                 self._take("?")
-                if self.repeats > _MOST_REPEATS or self.pattern[self.position : self.position + 1] in ("*", "+", "?"):
+                # A repeated atom stays within one part of a name, where there is little to backtrack over.
+                crosses = sign != "?" and re.fullmatch(source, ".") is not None
+                if (
+                    crosses
+                    or self.repeats > _MOST_REPEATS
+                    or self.pattern[self.position : self.position + 1] in ("*", "+", "?")
+                ):
                     raise _refused(self.pattern)
                 return sign
         if self.pattern[self.position : self.position + 1] == "{":
@@ -164,7 +169,12 @@ def _character_class(pattern: str, start: int) -> tuple[str, int]:
     if not members or not all(member.isascii() and (member.isalnum() or member in "_.-") for member in members):
         raise _refused(pattern)
     # Names are matched one a line, so that a negated class must not run over the end of one.
-    return f"[^{members}\\n]" if negated else f"[{members}]", end + 1
+    source = f"[^{members}\\n]" if negated else f"[{members}]"
+    try:
+        re.compile(source)
+    except re.error:
+        raise _refused(pattern) from None
+    return source, end + 1
 
 
 def _join(first: str, rest: list[tuple[str, str]]) -> str:
@@ -173,11 +183,6 @@ def _join(first: str, rest: list[tuple[str, str]]) -> str:
         last = position == len(rest) - 1
         source += f".*{least}{piece}" if last else f"(?>{least}.*?{piece})"
     return source
-
-
-def _check_length(pattern: str) -> None:
-    if len(pattern) > _LONGEST:
-        raise UnsupportedModel(f"A module pattern has {len(pattern):,} characters; up to {_LONGEST} are read.")
 
 
 def _refused(pattern: str) -> UnsupportedModel:

@@ -11,7 +11,7 @@ from planner.readers.quantization.module_sets import ModuleSet, Place
 _ONLY_BY_NAME = frozenset({Role.HEAD, Role.EMBEDDING, Role.ROUTER})
 MATRICES = QUANTIZED_ROLES | _ONLY_BY_NAME
 """Roles of what a quantiser may store: everything else is left as it was."""
-_MOST_CHOICES = 64
+_MOST_CHOICES = 32
 
 Named = tuple[Iterable[str], NumberFormat | None]
 """Names of modules and their format; None: left as they were."""
