@@ -28,7 +28,8 @@ def read(model: str, quantization: Mapping[str, object]) -> Architecture:
 
 def read_case(case: Mapping[str, Any]) -> Architecture:
     """The checkpoint of *case*, its lists of modules written out as the file has them."""
-    number = len(presets.load_preset(case["model"]).layers)
+    plain = presets.load_preset(case["model"])
+    number = len(plain.layers) + len(plain.mtp_layers)
     prefix = case.get("prefix", "model.layers")
     skipped = [
         *case.get("skipped", ()),
@@ -52,9 +53,13 @@ def numbers(tensor: Tensor) -> Iterator[tuple[str, int]]:
     kind = "correction biases" if tensor.name.endswith("e_score_correction_bias") else "weights"
     yield kind, tensor.elements // (2 if two_a_byte else 1)
     for scale in stored.scales if stored.kind == "checkpoint" else ():
-        is_scalar = not scale.rows and not scale.columns
         count = tensor.count * scale.bytes_for(tensor.rows, tensor.columns) // scale.bytes
-        yield "scalars" if is_scalar else "scales", count
+        if scale.rows or scale.columns:
+            yield "scales", count
+        elif scale.bytes == 16:
+            yield "shapes", 2 * count
+        else:
+            yield "scalars", count
 
 
 def count(tensors: Iterable[tuple[Tensor, int]], left_out: Iterable[str]) -> int:
