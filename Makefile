@@ -76,6 +76,7 @@ format: install-all
 bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
+	$(BIN)/python -m bench.simulator
 
 truth: install-all
 	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from planner import performance_presets, presets
+from planner.batching.trace import RequestSet
 from planner.borders import validate
 from planner.deployment import Device
 from planner.errors import BadPreset
@@ -35,6 +36,9 @@ def check_presets() -> Iterator[str]:
         validate(PublishedDraft, asdict(draft), f"speculation.toml: {name}")
         draft.acceptance_per_token()
     yield f"{len(performance_presets.drafts())} published drafts"
+    for name, request_set in performance_presets.request_sets().items():
+        validate(RequestSet, asdict(request_set), f"workloads.toml: {name}")
+    yield f"{len(performance_presets.request_sets())} workloads"
 
 
 def _unique_names(aliases: dict[str, tuple[str, ...]], where: str) -> None:

@@ -1,5 +1,6 @@
 """Answers about speed as text for a terminal. No figure is computed here."""
 
+from planner.batching.outcome import Outcome, Spread
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
 from planner.units import format_bytes
@@ -31,6 +32,48 @@ def arithmetic_text(result: CacheArithmetic) -> str:
             f"  {'without':14} {result.recomputed:>24,} {format_bytes(result.recomputed_score_bytes):>26}",
         ]
     )
+
+
+def outcome_text(outcome: Outcome, skipped: int) -> str:
+    """Throughput in a sentence, then how long requests took, then how slots and blocks were used."""
+    lines = [
+        f"{outcome.requests:,} requests in {_seconds(outcome.makespan_s)}: "
+        f"{outcome.output_tokens_per_s:,.1f} tokens/s, {outcome.requests_per_s:,.2f} requests/s.",
+        "",
+        f"  {'':22} {'mean':>10} {'p50':>10} {'p95':>10} {'p99':>10} {'longest':>10}",
+        _spread_line("latency", outcome.latency),
+        _spread_line("time to first token", outcome.time_to_first_token),
+    ]
+    if outcome.time_per_output_token is not None:
+        lines.append(_spread_line("time per token", outcome.time_per_output_token))
+    lines += [
+        "",
+        f"  requests inside        {outcome.mean_in_system:,.1f} on average",
+        f"  slots taken            {outcome.slot_use:.1%}",
+    ]
+    if (pool := outcome.pool) is not None:
+        lines += [
+            f"  cache blocks           {pool.peak_blocks:,} at most, {pool.useful_share:.1%} of their places in use",
+            f"  had it reserved        {pool.reserved_tokens:,} tokens a request: {pool.reserved_share:.1%} in use",
+            f"  evictions              {outcome.preemptions:,}",
+        ]
+        if pool.shared_blocks:
+            lines.append(f"  saved by sharing       {pool.saved_block_share:.1%} of the blocks")
+    if skipped:
+        lines.append(f"Note: {skipped:,} rows of the trace have no answer and were left out.")
+    return "\n".join(lines)
+
+
+def _spread_line(name: str, spread: Spread) -> str:
+    figures = (spread.mean_s, spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s)
+    return f"  {name:22}" + "".join(f" {_seconds(figure):>10}" for figure in figures)
+
+
+def _seconds(seconds: float) -> str:
+    """``12.3 ms`` below a second, ``4.56 s`` below a hundred, ``1,234 s`` above."""
+    if seconds < 1:
+        return f"{1e3 * seconds:.3g} ms"
+    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
 
 
 def _verdict(result: Speculation) -> str:

@@ -1,0 +1,122 @@
+"""When each request started, answered first and ended, and what that adds up to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import ceil
+
+from planner.batching.step_time import TICKS_PER_S
+from planner.paging import PoolUse
+
+
+@dataclass(slots=True, kw_only=True)
+class Timings:
+    """Ticks of each request, in the order of the trace. *busy* are ticks during which a request held a slot, summed."""
+
+    arrivals: list[int]
+    starts: list[int]
+    first_tokens: list[int]
+    finishes: list[int]
+    busy: int = 0
+    steps: int = 0
+    preemptions: int = 0
+    bars: "list[Bar]" = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """One stretch of a slot's picture: *phase* is ``prefill``, ``decode`` or ``waiting`` (for the batch to end)."""
+
+    request: int
+    slot: int
+    phase: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Seconds of one quantity over all requests; percentiles by nearest rank."""
+
+    mean_s: float
+    p50_s: float
+    p90_s: float
+    p95_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a schedule made of a trace. Times count from the first arrival; latency and TTFT from a request's own.
+
+    *time_per_output_token* is that of the tokens after the first, over requests with more than one.
+    *mean_in_system* is Little's N: requests inside, averaged over time.
+    """
+
+    requests: int
+    output_tokens: int
+    makespan_s: float
+    requests_per_s: float
+    output_tokens_per_s: float
+    latency: Spread
+    time_to_first_token: Spread
+    time_per_output_token: Spread | None
+    mean_in_system: float
+    slot_use: float
+    steps: int
+    preemptions: int
+    pool: PoolUse | None
+    bars: tuple[Bar, ...]
+
+
+def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool: PoolUse | None) -> Outcome:
+    """Throughput, spreads and shares."""
+    arrivals, finishes = timings.arrivals, timings.finishes
+    begin, end = min(arrivals), max(finishes)
+    makespan_s = (end - begin) / TICKS_PER_S
+    latencies = [finish - arrival for arrival, finish in zip(arrivals, finishes, strict=True)]
+    first_waits = [first - arrival for arrival, first in zip(arrivals, timings.first_tokens, strict=True)]
+    paces = [
+        (finish - first) // (tokens - 1)
+        for first, finish, tokens in zip(timings.first_tokens, finishes, output_tokens, strict=True)
+        if tokens > 1
+    ]
+    total = sum(output_tokens)
+    return Outcome(
+        requests=len(arrivals),
+        output_tokens=total,
+        makespan_s=makespan_s,
+        requests_per_s=len(arrivals) / makespan_s,
+        output_tokens_per_s=total / makespan_s,
+        latency=spread(latencies),
+        time_to_first_token=spread(first_waits),
+        time_per_output_token=spread(paces) if paces else None,
+        mean_in_system=sum(latencies) / (end - begin),
+        slot_use=timings.busy / ((end - begin) * slots),
+        steps=timings.steps,
+        preemptions=timings.preemptions,
+        pool=pool,
+        bars=tuple(timings.bars),
+    )
+
+
+def spread(ticks: Iterable[int]) -> Spread:
+    """Mean, percentiles and maximum of *ticks*, at least one."""
+    ordered = sorted(ticks)
+    return Spread(
+        mean_s=sum(ordered) / len(ordered) / TICKS_PER_S,
+        p50_s=percentile(ordered, 0.50) / TICKS_PER_S,
+        p90_s=percentile(ordered, 0.90) / TICKS_PER_S,
+        p95_s=percentile(ordered, 0.95) / TICKS_PER_S,
+        p99_s=percentile(ordered, 0.99) / TICKS_PER_S,
+        max_s=ordered[-1] / TICKS_PER_S,
+    )
+
+
+def percentile(ordered: list[int], share: float) -> int:
+    """The least of *ordered* that at least *share* of them do not exceed (nearest rank).
+
+    >>> percentile([10, 20, 30, 40], 0.5), percentile([10, 20, 30, 40], 0.95)
+    (20, 40)
+    """
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]

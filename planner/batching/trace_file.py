@@ -1,0 +1,103 @@
+"""Request traces from CSV files: this project's columns, those of the public Azure traces and of BurstGPT."""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import isfinite
+
+from planner.batching.trace import MAX_REQUESTS, Trace
+from planner.errors import BadFile
+from planner.units import shorten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The names of the three columns that a trace needs."""
+
+    arrival: str
+    prompt: str
+    output: str
+
+
+_LAYOUTS = (
+    _Layout(arrival="arrival_s", prompt="prompt_tokens", output="output_tokens"),
+    _Layout(
+        arrival="TIMESTAMP", prompt="ContextTokens", output="GeneratedTokens"
+    ),  # github.com/Azure/AzurePublicDataset
+    _Layout(arrival="Timestamp", prompt="Request tokens", output="Response tokens"),  # github.com/HPMLL/BurstGPT
+)
+
+
+def read_trace(lines: Iterable[str], file: str, limit: int = MAX_REQUESTS) -> Trace:
+    """The first *limit* requests of a CSV text; *file* is its name in complaints.
+
+    Arrivals are seconds or dates, and count from the first one. Rows without an answer (0 tokens) are failed requests:
+    they are left out and counted. Raises BadFile naming the row at fault.
+    """
+    rows = csv.reader(lines)
+    try:
+        header = [name.strip().lstrip("\ufeff") for name in next(rows, [])]
+        requests, skipped = _read_rows(rows, _columns(header, file), file, limit)
+    except csv.Error as error:
+        raise BadFile(f"{shorten(file)} is not a CSV file: {error}.") from error
+    if not requests:
+        raise BadFile(f"{shorten(file)} has no request with a prompt and an answer.")
+    requests.sort()
+    start = requests[0][0]
+    return Trace(
+        arrivals_s=tuple(arrival - start for arrival, _, _ in requests),
+        prompt_tokens=tuple(prompt for _, prompt, _ in requests),
+        output_tokens=tuple(output for _, _, output in requests),
+        source=file,
+        skipped=skipped,
+    )
+
+
+def _columns(header: list[str], file: str) -> tuple[int, int, int]:
+    for layout in _LAYOUTS:
+        names = (layout.arrival, layout.prompt, layout.output)
+        if all(name in header for name in names):
+            return header.index(names[0]), header.index(names[1]), header.index(names[2])
+    known = "; ".join(f"{layout.arrival}, {layout.prompt}, {layout.output}" for layout in _LAYOUTS)
+    raise BadFile(f"{shorten(file)} has none of the column sets that a trace may have: {known}.")
+
+
+def _read_rows(
+    rows: Iterator[list[str]], columns: tuple[int, int, int], file: str, limit: int
+) -> tuple[list[tuple[float, int, int]], int]:
+    requests: list[tuple[float, int, int]] = []
+    skipped = 0
+    for number, row in enumerate(rows, start=2):
+        if not row:
+            continue
+        if len(requests) == limit:
+            break
+        try:
+            prompt, output = int(row[columns[1]]), int(row[columns[2]])
+            arrival = _seconds(row[columns[0]])
+            if not isfinite(arrival):
+                raise ValueError(arrival)
+        except (ValueError, IndexError) as error:
+            raise BadFile(f"{shorten(file)}, row {number}: {shorten(','.join(row))!r} is not a request.") from error
+        if prompt > 0 and output > 0:
+            requests.append((arrival, prompt, output))
+        else:
+            skipped += 1
+    return requests, skipped
+
+
+def _seconds(text: str) -> float:
+    """Seconds as a number, or a date and time; one without a zone is UTC, for only differences count."""
+    readers: tuple[Callable[[str], float], ...] = (float, _date_seconds)
+    for reader in readers:
+        try:
+            return reader(text)
+        except ValueError:
+            continue
+    raise ValueError(text)
+
+
+def _date_seconds(text: str) -> float:
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

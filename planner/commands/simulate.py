@@ -1,0 +1,134 @@
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from planner.batching.server import Schedule, Server
+from planner.batching.simulate import simulate
+from planner.batching.step_time import StepTime, affine_step_time
+from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
+from planner.batching.trace_file import read_trace
+from planner.commands import DONE
+from planner.commands.options import add_json, number, whole
+from planner.errors import BadFile, PlannerError
+from planner.export import to_json
+from planner.performance_presets import find_request_set
+from planner.units import shorten
+
+_PROGRESS_STEP = 50_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    requests = parser.add_argument_group("requests: a file, a workload, or a number of them")
+    requests.add_argument("--trace", type=Path, help="CSV with arrival, prompt and output; also Azure's and BurstGPT's")
+    requests.add_argument("--workload", help="a named set of lengths, such as skewed-64")
+    requests.add_argument("--requests", type=whole, help="how many to draw, or to read from the trace")
+    requests.add_argument("--prompt", type=whole, default=512, help="median prompt in tokens; default 512")
+    requests.add_argument("--output", type=whole, default=128, help="median answer in tokens; default 128")
+    requests.add_argument(
+        "--sigma", type=number, default=1.0, help="spread of lognormal lengths, 0: all equal; default 1"
+    )
+    requests.add_argument("--longest", type=whole, default=8_192, help="no prompt or answer is longer; default 8,192")
+    requests.add_argument("--rate", type=number, help="Poisson arrivals a second; default: all present at the start")
+    requests.add_argument("--closed-loop", type=whole, metavar="USERS", help="users who ask again when answered")
+    requests.add_argument("--seed", type=whole, default=0)
+
+    server = parser.add_argument_group("server")
+    server.add_argument("--schedule", choices=[*Schedule], default=Schedule.CONTINUOUS)
+    server.add_argument("--slots", type=whole, default=8, help="requests that run at once; default 8")
+    server.add_argument("--block-tokens", type=whole, default=16, help="tokens of a cache block; default 16")
+    server.add_argument("--pool-blocks", type=whole, help="cache blocks; default: as many as needed")
+    server.add_argument("--max-num-batched-tokens", type=whole, help="tokens of a step, for 'chunked'")
+    server.add_argument("--wait-to-fill", action="store_true", help="a static batch waits until every slot is taken")
+    server.add_argument("--shared-prefix", type=whole, default=0, help="tokens that all prompts begin with")
+    server.add_argument("--copy-us", type=number, help="evicted caches are copied away: µs a token each way")
+    server.add_argument("--reserved-tokens", type=whole, help="what a server without paging reserves a request")
+
+    step = parser.add_argument_group("time of one step")
+    step.add_argument("--step-ms", type=number, required=True, help="whatever is in it: reading the weights")
+    step.add_argument("--sequence-ms", type=number, default=0.0, help="more for each request in it")
+    step.add_argument("--context-token-us", type=number, default=0.0, help="more for each cached token read")
+    step.add_argument("--prompt-token-us", type=number, default=0.0, help="more for each prompt token computed")
+    parser.add_argument("--bars", type=whole, default=0, help="requests whose stretches of a slot to list in JSON")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    trace = _trace(arguments)
+    outcome = simulate(
+        trace,
+        _server(arguments),
+        _step_time(arguments),
+        closed_loop_users=arguments.closed_loop,
+        bar_requests=arguments.bars,
+        progress=_progress(len(trace)) if sys.stderr.isatty() else None,
+    )
+    if arguments.json:
+        print(to_json(outcome))
+    else:
+        from planner.performance_text import outcome_text
+
+        print(outcome_text(outcome, trace.skipped))
+    return DONE
+
+
+def _trace(arguments: argparse.Namespace) -> Trace:
+    given = [name for name in ("trace", "workload") if getattr(arguments, name) is not None]
+    if len(given) > 1 or (not given and arguments.requests is None):
+        raise PlannerError("Give the requests as --trace FILE, as --workload NAME, or as --requests N; one of them.")
+    if arguments.workload is not None:
+        return shuffled_trace(find_request_set(arguments.workload), arguments.rate, arguments.seed)
+    if arguments.trace is not None:
+        return _read(arguments.trace, arguments.requests)
+    return synthetic_trace(
+        arguments.requests,
+        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=arguments.longest),
+        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
+        arguments.rate,
+        arguments.seed,
+    )
+
+
+def _read(path: Path, limit: int | None) -> Trace:
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            return read_trace(lines, path.name) if limit is None else read_trace(lines, path.name, limit)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"{shorten(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+
+
+def _server(arguments: argparse.Namespace) -> Server:
+    return Server(
+        schedule=Schedule(arguments.schedule),
+        slots=arguments.slots,
+        block_tokens=arguments.block_tokens,
+        pool_blocks=arguments.pool_blocks,
+        max_num_batched_tokens=arguments.max_num_batched_tokens,
+        wait_to_fill=arguments.wait_to_fill,
+        shared_prefix_tokens=arguments.shared_prefix,
+        copy_s_per_token=None if arguments.copy_us is None else arguments.copy_us / 1e6,
+        reserved_tokens=arguments.reserved_tokens,
+    )
+
+
+def _step_time(arguments: argparse.Namespace) -> StepTime:
+    return affine_step_time(
+        slots=arguments.slots,
+        fixed_s=arguments.step_ms / 1e3,
+        per_sequence_s=arguments.sequence_ms / 1e3,
+        per_context_token_s=arguments.context_token_us / 1e6,
+        per_prompt_token_s=arguments.prompt_token_us / 1e6,
+    )
+
+
+def _progress(total: int) -> Callable[[int], None]:
+    """Shows how many requests are done, now and then, on a terminal."""
+    shown = 0
+
+    def show(done: int) -> None:
+        nonlocal shown
+        if done - shown >= _PROGRESS_STEP or (done == total and shown):
+            shown = done
+            print(f"\r{done:,} of {total:,} requests", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    return show

@@ -1,0 +1,112 @@
+"""The event-driven server against the token-by-token one, and the laws that any schedule keeps."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.batching.continuous import ContinuousServer
+from planner.batching.outcome import Timings
+from planner.batching.server import Schedule, Server
+from planner.batching.static import run_static
+from planner.batching.step_time import StepTime, affine_step_time
+from planner.batching.trace import Trace
+from planner.paging import blocks_for
+from tests.batching.naive_server import NaiveServer
+
+NS = 1e-9
+
+
+@st.composite
+def traces(draw: st.DrawFn, max_requests: int = 12, max_tokens: int = 12) -> Trace:
+    count = draw(st.integers(1, max_requests))
+    gaps = draw(st.lists(st.integers(0, 40), min_size=count, max_size=count))
+    arrivals = [NS * sum(gaps[: index + 1]) for index in range(count)]
+    lengths = st.lists(st.integers(1, max_tokens), min_size=count, max_size=count)
+    return Trace(arrivals_s=tuple(arrivals), prompt_tokens=tuple(draw(lengths)), output_tokens=tuple(draw(lengths)))
+
+
+@st.composite
+def step_times(draw: st.DrawFn, slots: int) -> StepTime:
+    """Any table that does not shrink, steps of some nanoseconds."""
+    rises = draw(st.lists(st.integers(0, 3), min_size=slots, max_size=slots))
+    table = [draw(st.integers(1, 20))]
+    for rise in rises:
+        table.append(table[-1] + rise)
+    return StepTime(
+        by_sequences=tuple(10**6 * ticks for ticks in table),
+        per_context_token=draw(st.sampled_from([0, 0, 10**4, 300_001])),
+        per_prompt_token=draw(st.sampled_from([0, 10**5, 700_003])),
+    )
+
+
+@st.composite
+def servers(draw: st.DrawFn, trace: Trace, schedules: tuple[Schedule, ...] = tuple(Schedule)) -> Server:
+    slots = draw(st.integers(1, 5))
+    block = draw(st.integers(1, 5))
+    schedule = draw(st.sampled_from(schedules))
+    prefix = draw(st.integers(0, min(trace.prompt_tokens) - 1))
+    longest = max(map(sum, zip(trace.prompt_tokens, trace.output_tokens, strict=True)))
+    least = blocks_for(longest, block)
+    return Server(
+        schedule=schedule,
+        slots=slots,
+        block_tokens=block,
+        pool_blocks=draw(st.none() | st.integers(least, 2 * least + 3)),
+        max_num_batched_tokens=draw(st.integers(slots, slots + 8)) if schedule is Schedule.CHUNKED else None,
+        wait_to_fill=draw(st.booleans()) if schedule is Schedule.STATIC else False,
+        shared_prefix_tokens=prefix,
+        copy_s_per_token=draw(st.sampled_from([None, 0.0, 2e-9])),
+    )
+
+
+def timings_of(trace: Trace, server: Server, step_time: StepTime, users: int | None = None) -> Timings:
+    if server.schedule is Schedule.STATIC:
+        return run_static(trace, server, step_time, users)
+    return ContinuousServer(trace, server, step_time, users).run()
+
+
+@given(st.data(), traces())
+def test_jumping_over_steps_equals_taking_each(data: st.DataObject, trace: Trace) -> None:
+    server = data.draw(servers(trace))
+    step_time = data.draw(step_times(server.slots))
+    users = data.draw(st.none() | st.integers(1, 6))
+    naive = NaiveServer(trace, server, step_time, users)
+    requests = naive.run()
+    timings = timings_of(trace, server, step_time, users)
+    assert timings.starts == [request.start for request in requests]
+    assert timings.first_tokens == [request.first_token for request in requests]
+    assert timings.finishes == [request.finish for request in requests]
+    assert timings.arrivals == [request.arrival for request in requests]
+    assert (timings.steps, timings.preemptions) == (naive.steps, naive.preemptions)
+    assert naive.free == naive.pool
+
+
+@given(st.data(), traces(max_requests=40))
+def test_every_request_and_every_block_comes_back(data: st.DataObject, trace: Trace) -> None:
+    server = data.draw(servers(trace, (Schedule.CONTINUOUS, Schedule.CHUNKED)))
+    run = ContinuousServer(trace, server, data.draw(step_times(server.slots)))
+    timings = run.run()
+    assert run.pool.free == run.pool.size
+    assert run.pool.phases == [0] * server.block_tokens
+    assert sorted(run.free_slots) == list(range(server.slots))
+    assert (run.decoding, run.pool.growing, run.cached_tokens, run.done) == (0, 0, 0, len(trace))
+    assert all(map(int.__le__, timings.arrivals, timings.starts))
+    assert all(map(int.__lt__, timings.starts, timings.first_tokens))
+    assert all(map(int.__le__, timings.first_tokens, timings.finishes))
+    assert 0 < run.pool.use(reserved_tokens=100).useful_share <= 1
+
+
+@given(st.data(), traces(max_requests=20))
+def test_continuous_never_ends_later_than_static(data: st.DataObject, trace: Trace) -> None:
+    """For steps that cost so much and so much a sequence; where a full step costs more than two half-full ones,
+    a static batch can be lucky."""
+    slots = data.draw(st.integers(1, 5))
+    step_time = affine_step_time(
+        slots=slots,
+        fixed_s=NS * data.draw(st.integers(1, 20)),
+        per_sequence_s=NS * data.draw(st.integers(0, 5)),
+        per_context_token_s=NS * data.draw(st.sampled_from([0, 0.01, 0.3])),
+        per_prompt_token_s=NS * data.draw(st.sampled_from([0, 0.1, 0.7])),
+    )
+    static = timings_of(trace, Server(schedule=Schedule.STATIC, slots=slots), step_time)
+    continuous = timings_of(trace, Server(schedule=Schedule.CONTINUOUS, slots=slots), step_time)
+    assert max(continuous.finishes) <= max(static.finishes)

@@ -1,0 +1,101 @@
+"""Traces: the public column layouts, what is refused, and draws that repeat themselves."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.batching.server import Schedule, Server
+from planner.batching.trace import Lengths, Trace, synthetic_trace
+from planner.batching.trace_file import read_trace
+from planner.cli import main
+from planner.errors import BadFile, PlannerError
+
+AZURE = [
+    "TIMESTAMP,ContextTokens,GeneratedTokens",
+    "2023-11-16 18:17:03.9799600,4808,10",
+    "2023-11-16 18:17:04.2299600,110,27",
+]
+BURSTGPT = [
+    "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
+    "5,ChatGPT,472,18,490,Conversation log",
+    "118,GPT-4,417,0,417,API log",
+    "45,ChatGPT,1087,230,1317,Conversation log",
+]
+
+
+def test_azures_columns_and_dates() -> None:
+    trace = read_trace(AZURE, "trace.csv")
+    assert trace.arrivals_s == pytest.approx((0, 0.25))
+    assert (trace.prompt_tokens, trace.output_tokens) == ((4808, 110), (10, 27))
+
+
+def test_burstgpts_columns_without_failed_requests() -> None:
+    trace = read_trace(BURSTGPT, "trace.csv")
+    assert (trace.arrivals_s, trace.prompt_tokens, trace.output_tokens) == ((0, 40), (472, 1087), (18, 230))
+    assert trace.skipped == 1
+
+
+def test_own_columns_in_any_order_and_only_so_many_rows() -> None:
+    lines = ["output_tokens,arrival_s,prompt_tokens", "3,0.5,7", "", "4,1.5,8", "5,2.5,9"]
+    trace = read_trace(lines, "trace.csv", limit=2)
+    assert (trace.arrivals_s, trace.prompt_tokens, trace.output_tokens) == ((0, 1), (7, 8), (3, 4))
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], "trace.csv has none of the column sets"),
+        (["a,b,c", "1,2,3"], "trace.csv has none of the column sets"),
+        (["arrival_s,prompt_tokens,output_tokens"], "trace.csv has no request"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1"], "row 2: '0,1' is not a request"),
+        (["arrival_s,prompt_tokens,output_tokens", "soon,1,1"], "row 2: 'soon,1,1' is not a request"),
+        (["arrival_s,prompt_tokens,output_tokens", "nan,1,1"], "row 2: 'nan,1,1' is not a request"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1.5,1"], "row 2: '0,1.5,1' is not a request"),
+    ],
+)
+def test_what_is_no_trace_is_refused(lines: list[str], sentence: str) -> None:
+    with pytest.raises(BadFile) as caught:
+        read_trace(lines, "trace.csv")
+    assert sentence in str(caught.value)
+
+
+def test_a_seed_gives_the_same_requests_again() -> None:
+    draw = lambda seed: synthetic_trace(50, Lengths(median_tokens=100, sigma=1), Lengths(median_tokens=20), 2.0, seed)  # noqa: E731
+    assert draw(1) == draw(1)
+    assert draw(1).arrivals_s != draw(2).arrivals_s
+    assert set(draw(1).output_tokens) == {20}
+
+
+@pytest.mark.parametrize(
+    ("server", "sentence"),
+    [
+        ({"schedule": Schedule.CHUNKED}, "'chunked' needs it"),
+        ({"schedule": Schedule.CHUNKED, "max_num_batched_tokens": 3}, "less than the 4 slots"),
+        ({"schedule": Schedule.CONTINUOUS, "max_num_batched_tokens": 64}, "goes with the schedule 'chunked'"),
+        ({"schedule": Schedule.CONTINUOUS, "wait_to_fill": True}, "Only a static batch"),
+    ],
+)
+def test_servers_that_make_no_sense_are_refused(server: dict[str, object], sentence: str) -> None:
+    with pytest.raises(PlannerError) as caught:
+        Server(slots=4, **server)  # type: ignore[arg-type]
+    assert sentence in str(caught.value)
+
+
+def test_a_request_larger_than_the_pool_is_refused() -> None:
+    trace = Trace(arrivals_s=(0.0,), prompt_tokens=(100,), output_tokens=(29,))
+    with pytest.raises(PlannerError, match="129 tokens needs 9 blocks; the pool has 8"):
+        Server(schedule=Schedule.CONTINUOUS, slots=1, pool_blocks=8).check(trace)
+
+
+def test_the_command_reads_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "azure.csv"
+    file.write_text("\n".join(AZURE), encoding="utf-8")
+    assert main(["simulate", "--trace", str(file), "--step-ms", "10", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    # 10 steps of 10 ms; then 0.25 s after the first, 27 steps
+    assert (printed["requests"], printed["output_tokens"]) == (2, 37)
+    assert printed["makespan_s"] == pytest.approx(0.25 + 0.27)
+    assert printed["latency"]["max_s"] == pytest.approx(0.27)
+    assert main(["simulate", "--step-ms", "10"]) == 2
+    assert capsys.readouterr().err.startswith("Give the requests as --trace FILE")
