@@ -7,6 +7,8 @@ from planner import performance_presets, presets
 from planner.batching.trace import RequestSet
 from planner.borders import validate
 from planner.deployment import Device
+from planner.engine_data import Setting
+from planner.engines import ENGINES
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.presets import ModelPreset
@@ -26,6 +28,10 @@ def check_presets() -> Iterator[str]:
             raise BadPreset(f"Missing value in 'devices.toml: {device.name}.memory_source'.")
     yield f"{len(presets.devices())} devices"
     yield f"{len(presets.gguf_knowledge().rules)} GGUF architectures"
+    for name in ENGINES:
+        for setting in presets.engine_data(name).settings.values():
+            validate(Setting, asdict(setting), f"engines/{name}.toml: settings.{setting.name}")
+    yield f"{len(ENGINES)} engines"
     models = presets.models()
     _unique_names({preset.name: preset.aliases for preset in models}, "architectures")
     for preset in models:

@@ -9,12 +9,13 @@ from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.bands import cell_text
 from planner.choices import Choices
+from planner.engines.base import EngineReport
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
 from planner.line_item import LineItem
 from planner.table import TableRow
 from planner.units import format_bytes, format_count, format_rate
-from planner.verdict import verdict
+from planner.verdict import one_user_tokens, verdict
 
 MAX_FIXES = 4
 _GIB_WIDTH = 12
@@ -110,12 +111,22 @@ def _item_line(item: LineItem, width: int) -> str:
 def _numbers(answer: Answer) -> list[str]:
     each = "" if answer.users == 1 else " each"
     return [
-        f"  room in the cache      {_or_any(answer.pool_tokens)} tokens",
+        f"  room in the cache      {_or_any(one_user_tokens(answer))} tokens",
         f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''}".ljust(25)
         + f"{_or_any(answer.max_context_tokens)} tokens{each}",
         f"  most users at {answer.context_tokens:,}".ljust(25) + _or_any(answer.max_users),
         f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
+        *_report_lines(answer.engine, answer.report),
     ]
+
+
+def _report_lines(engine: str, report: EngineReport | None) -> list[str]:
+    """What the engine prints when it starts, in its own sense of a token."""
+    if report is None:
+        return []
+    printed = f"{report.pool_tokens:,} tokens, concurrency {report.max_concurrency:.2f}x"
+    blocks = f"{report.num_blocks:,} blocks, {report.blocks_per_request:,} for one request"
+    return [f"  {engine} prints".ljust(25) + f"{printed} ({blocks})", *(f"    {group}" for group in report.groups)]
 
 
 def _fix_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from planner import performance_presets, presets
-from planner.engines import ENGINES
+from planner.engines import ENGINES, find_engine
 from planner.export import Row
 
 
@@ -65,6 +65,24 @@ def format_rows() -> list[Row]:
 def engine_rows() -> list[Row]:
     """Every engine with what its rules are."""
     return [{"name": name, "title": (engine.__doc__ or "").split("\n")[0]} for name, engine in ENGINES.items()]
+
+
+def setting_rows(engine: str) -> list[Row]:
+    """The settings that ``--set`` takes for *engine*, with every default by the version from which it holds."""
+    return [
+        {
+            "name": setting.name,
+            "value": setting.expected,
+            "default": ", ".join(f"{_shown(entry.value)} from {entry.since}" for entry in setting.defaults) or None,
+            "meaning": setting.meaning,
+            "source": "; ".join(entry.source for entry in setting.defaults),
+        }
+        for setting in presets.engine_data(find_engine(engine).name).settings.values()
+    ]
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def draft_rows() -> list[Row]:

@@ -28,6 +28,8 @@ def verdict(answer: Answer) -> Verdict:
             return _tight(answer)
         case State.UNCERTAIN:
             return _uncertain(answer)
+        case State.NO if refusals(answer) and answer.free_bytes >= 0:
+            return _refused(answer)
         case State.NO if answer.loads:
             return _short(answer)
         case _:
@@ -50,16 +52,26 @@ def cache_bytes(answer: Answer) -> int:
     return sum(item.bytes for item in answer.items if item.kind is Kind.CACHE)
 
 
+def refusals(answer: Answer) -> tuple[str, ...]:
+    """Why the engine would not start, in its own terms."""
+    return () if answer.report is None else answer.report.refusals
+
+
+def one_user_tokens(answer: Answer) -> int | None:
+    """The longest context for one user; engines print the pool's tokens in another sense."""
+    return answer.pool_tokens if answer.report is None else answer.report.longest_start_tokens
+
+
 def room_words(answer: Answer) -> str:
     """The room in tokens, or that nothing in the cache grows."""
-    if answer.pool_tokens is None:
-        return "room for any length"
-    return f"room for {answer.pool_tokens:,} tokens"
+    tokens = one_user_tokens(answer)
+    return "room for any length" if tokens is None else f"room for {tokens:,} tokens"
 
 
 def _fits(answer: Answer) -> Verdict:
     spare = format_bytes(answer.free_bytes)
-    tokens = "any length" if answer.pool_tokens is None else f"**{answer.pool_tokens:,} tokens**"
+    longest = one_user_tokens(answer)
+    tokens = "any length" if longest is None else f"**{longest:,} tokens**"
     return Verdict(
         state=answer.state,
         title=f"Yes, it fits, with {spare} to spare",
@@ -72,7 +84,7 @@ def _fits(answer: Answer) -> Verdict:
 
 
 def _tight(answer: Answer) -> Verdict:
-    left = answer.pool_tokens or 0
+    left = one_user_tokens(answer) or 0
     return Verdict(
         state=answer.state,
         title=f"It loads, but only {_tokens(left)} left",
@@ -82,6 +94,16 @@ def _tight(answer: Answer) -> Verdict:
             f"about {words_for_tokens(left):,} words of prompt and answer together. You asked for {_request(answer)}."
         ),
         short=f"**too tight**, {room_words(answer)}",
+    )
+
+
+def _refused(answer: Answer) -> Verdict:
+    """Memory holds the request, and the engine does not start all the same."""
+    return Verdict(
+        state=answer.state,
+        title="No: the engine would refuse to start",
+        sentence=f"{answer.model} on {_cards(answer)}. {refusals(answer)[0]}",
+        short="**does not start**",
     )
 
 

@@ -1,11 +1,12 @@
-"""One file an engine; this is the list of them."""
+"""One module or package an engine; this is the list of them."""
 
 from planner.engines.base import Engine
 from planner.engines.minimum import Minimum
 from planner.engines.transformers import Transformers
+from planner.engines.vllm import Vllm
 from planner.errors import UnknownName
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(), Transformers())}
+ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(), Transformers(), Vllm())}
 
 
 def find_engine(name: str) -> Engine:

@@ -1,0 +1,82 @@
+"""The vLLM engine as the planner asks it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+
+from planner.architecture import Architecture
+from planner.deployment import Deployment
+from planner.engines.base import EngineReport, Pool, Rank
+from planner.engines.split import pipeline_ranks
+from planner.engines.vllm.groups import grouping, request_specs
+from planner.engines.vllm.options import check, options
+from planner.engines.vllm.report import null_block_bytes, report
+from planner.engines.vllm.runtime import runtime_items
+from planner.errors import PlannerError
+from planner.kv_cache import KVCacheSpec, bytes_for
+from planner.line_item import Basis, LineItem
+from planner.units import format_bytes
+
+
+class Vllm:
+    """vLLM: blocks for groups of layers in a share of the card, by version."""
+
+    name = "vllm"
+    cache_basis = Basis.RULE
+    follows_card = True
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+        """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""
+        check(deployment)
+        ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        if not options(deployment).drafts_with_mtp:
+            return ranks
+        if not architecture.mtp_layers:
+            raise PlannerError(
+                f"{architecture.title} has no layers for multi-token prediction: leave num_speculative_tokens out, or "
+                "set speculative_method=ngram."
+            )
+        return (*ranks[:-1], replace(ranks[-1], layers=ranks[-1].layers + architecture.mtp_layers))
+
+    def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
+        return request_specs(rank, deployment)
+
+    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
+        return bytes_for(specs, tokens)
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        return runtime_items(architecture, deployment)
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        """The share of the card less what is taken, or the size that was set, if it is there.
+
+        Source: vllm/v1/worker/utils.py, request_memory; vllm/v1/worker/gpu_worker.py, determine_available_memory.
+        """
+        settings = deployment.settings
+        left_bytes = ceil(memory_bytes * settings.number("gpu_memory_utilization")) - taken_bytes
+        fixed, override = settings.integer("kv_cache_memory_bytes"), settings.integer("num_gpu_blocks_override")
+        found = grouping(rank, deployment)
+        if fixed is not None:
+            left_bytes = fixed
+        if override is not None:
+            left_bytes = override * found.block_bytes
+        if fixed is not None or override is not None:
+            spare_bytes = memory_bytes - taken_bytes - left_bytes
+            if spare_bytes < 0:
+                return spare_bytes
+        return left_bytes - null_block_bytes(found, deployment)
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        settings = deployment.settings
+        if settings.integer("kv_cache_memory_bytes") is not None:
+            return "kv_cache_memory_bytes is the whole pool; the rest is not used"
+        if settings.integer("num_gpu_blocks_override") is not None:
+            return "num_gpu_blocks_override is the whole pool; the rest is not used"
+        memory, share = format_bytes(deployment.device.memory_bytes), settings.number("gpu_memory_utilization")
+        graphs = "" if settings.rule("graphs_in_budget") else ", CUDA graphs"
+        return f"gpu_memory_utilization {share:g} of {memory}; the context{graphs} and other processes live in the rest"
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+    ) -> EngineReport | None:
+        return report(pools, deployment, context_tokens, longest_start_tokens)

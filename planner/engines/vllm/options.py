@@ -1,0 +1,66 @@
+"""vLLM's settings as one deployment has them, with what it derives from the card."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from planner.deployment import Deployment, Device
+from planner.engine_data import EngineSettings
+from planner.errors import PlannerError
+from planner.units import GIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the arithmetic needs of the settings. *draft_tokens* are those of speculative decoding."""
+
+    max_num_seqs: int
+    max_num_batched_tokens: int
+    draft_tokens: int
+    drafts_with_mtp: bool
+    state_blocks: int
+    keeps_all_states: bool
+    is_aligned: bool
+
+
+def options(deployment: Deployment) -> Options:
+    """Given settings first, then the card's defaults.
+
+    *state_blocks* is what one request keeps of each recurrent layer: its state, one more while prefix caching aligns
+    states with blocks, and one a drafted token.
+    """
+    settings = deployment.settings
+    card = _card_defaults(settings, deployment.device)
+    drafts = settings.integer("num_speculative_tokens") or 0
+    mode = settings.text("mamba_cache_mode") or ("align" if settings.flag("enable_prefix_caching") else "none")
+    return Options(
+        max_num_seqs=settings.integer("max_num_seqs") or card["max_num_seqs"],
+        max_num_batched_tokens=settings.integer("max_num_batched_tokens") or card["max_num_batched_tokens"],
+        draft_tokens=drafts,
+        drafts_with_mtp=drafts > 0 and settings.text("speculative_method") == "mtp",
+        state_blocks=(2 if mode == "align" else 1) + drafts,
+        keeps_all_states=mode == "all",
+        is_aligned=mode != "none",
+    )
+
+
+def check(deployment: Deployment) -> None:
+    """Refuses what vLLM has no way to do."""
+    key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
+    if key != value:
+        raise PlannerError(
+            f"vLLM keeps keys and values in one format; {key} and {value} were asked, give one --kv-cache."
+        )
+    known = deployment.settings.rule("cache_formats")
+    if key not in known:
+        raise PlannerError(
+            f"vLLM {deployment.settings.version} cannot keep its cache in {key}; choose one of: {', '.join(known)}."
+        )
+
+
+def _card_defaults(settings: EngineSettings, device: Device) -> dict[str, Any]:
+    for row in settings.rule("card_defaults"):
+        excepted = "except" in row and row["except"] in device.name
+        if device.memory_bytes >= row["minimum_gib"] * GIB and not excepted:
+            found: dict[str, Any] = row
+            return found
+    raise AssertionError("the last row has no minimum")

@@ -1,0 +1,134 @@
+"""What vLLM prints about its cache when it starts, or the sentence with which it does not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.deployment import Deployment
+from planner.engines.base import EngineReport, Pool
+from planner.engines.vllm.groups import Grouping, grouping, request_specs
+from planner.engines.vllm.options import options
+from planner.engines.vllm.pages import STATE
+from planner.kv_cache import bytes_for
+from planner.units import format_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """One rank at start-up. *request_bytes* is one request of max_model_len.
+
+    *left_bytes* is what the card leaves, *pool_bytes* what the cache is given: the same unless its size was set.
+    """
+
+    grouping: Grouping
+    left_bytes: int
+    pool_bytes: int
+    num_blocks: int
+    request_bytes: int
+
+    @property
+    def blocks_per_request(self) -> int:
+        return self.request_bytes // self.grouping.block_bytes
+
+
+def null_block_bytes(found: Grouping, deployment: Deployment) -> int:
+    """The block that is never given away, where the version leaves it out of the check of one request."""
+    return found.block_bytes if deployment.settings.rule("null_block") else 0
+
+
+def report(
+    pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+) -> EngineReport | None:
+    """The lines "GPU KV cache size" and "Maximum concurrency" as this version means them.
+
+    The rank with the fewest blocks decides.
+
+        num_blocks = pool / bytes of a block,  max_concurrency = num_blocks / blocks of one request
+        printed tokens = num_blocks // groups · shortest block   (up to 0.20)
+                       = int(max_concurrency · max_model_len)    (from 0.21)
+
+    ``None`` for a model that keeps nothing. Source: vllm/v1/core/kv_cache_utils.py, _report_kv_cache_config.
+    """
+    starts = [_start(pool, deployment, context_tokens) for pool in pools if request_specs(pool.rank, deployment)]
+    if not starts:
+        return None
+    first = min(starts, key=lambda start: start.num_blocks)
+    concurrency = first.num_blocks / max(start.blocks_per_request for start in starts)
+    settings = deployment.settings
+    if settings.rule("printed_tokens") == "concurrency":
+        tokens = int(concurrency * context_tokens)
+    else:
+        tokens = first.num_blocks // first.grouping.number * _shortest_block(first.grouping, deployment, context_tokens)
+    return EngineReport(
+        version=settings.version,
+        pool_bytes=first.pool_bytes,
+        pool_tokens=tokens,
+        max_concurrency=concurrency,
+        longest_start_tokens=longest_start_tokens,
+        num_blocks=first.num_blocks,
+        block_size=min(group.cache.block_tokens for group in first.grouping.groups),
+        blocks_per_request=first.blocks_per_request,
+        groups=tuple(
+            f"{group.count} × {group.layers} layers, {group.cache.title}, blocks of {group.cache.block_tokens:,} tokens"
+            for group in first.grouping.groups
+        ),
+        refusals=tuple(_refusals(first, deployment, context_tokens, longest_start_tokens)),
+        notes=tuple(_notes(deployment)),
+    )
+
+
+def _start(pool: Pool, deployment: Deployment, context_tokens: int) -> _Start:
+    settings = deployment.settings
+    found = grouping(pool.rank, deployment)
+    fixed = settings.integer("kv_cache_memory_bytes")
+    pool_bytes = pool.pool_bytes + null_block_bytes(found, deployment) if fixed is None else fixed
+    override = settings.integer("num_gpu_blocks_override")
+    return _Start(
+        grouping=found,
+        left_bytes=pool.pool_bytes,
+        pool_bytes=pool_bytes,
+        num_blocks=max(0, pool_bytes) // found.block_bytes if override is None else override,
+        request_bytes=bytes_for(request_specs(pool.rank, deployment), context_tokens),
+    )
+
+
+def _shortest_block(found: Grouping, deployment: Deployment, context_tokens: int) -> int:
+    """Where states are not cached between requests, the "block" of a state is max_model_len."""
+    is_aligned = options(deployment).is_aligned
+    return min(
+        context_tokens if group.cache.kind == STATE and not is_aligned else group.cache.block_tokens
+        for group in found.groups
+    )
+
+
+def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longest: int | None) -> list[str]:
+    found = []
+    if first.left_bytes < 0 < first.pool_bytes:
+        found.append(
+            f"vLLM would run out of memory: a cache of {format_bytes(first.pool_bytes)} is "
+            f"{format_bytes(-first.left_bytes)} more than weights and runtime leave."
+        )
+    elif first.pool_bytes <= 0:
+        found.append(
+            f"vLLM would refuse to start: weights and runtime leave {format_bytes(first.pool_bytes)} for the cache; "
+            "raise gpu_memory_utilization, or take a smaller format, fewer max_num_seqs or more cards."
+        )
+    elif longest is not None and longest < context_tokens:
+        found.append(
+            f"vLLM would refuse to start with max_model_len = {context_tokens:,}: one request needs "
+            f"{format_bytes(first.request_bytes)} of cache and {format_bytes(first.pool_bytes)} are there; "
+            f"the longest that starts is {longest:,}."
+        )
+    sequences = options(deployment).max_num_seqs
+    is_checked = deployment.settings.rule("state_blocks_checked") and not deployment.settings.flag("enforce_eager")
+    if is_checked and first.grouping.has_states and first.num_blocks < sequences:
+        found.append(
+            f"vLLM would refuse to start: max_num_seqs = {sequences:,} is more than the {first.num_blocks:,} blocks "
+            f"there are for recurrent states; --set max_num_seqs={max(1, first.num_blocks)} starts."
+        )
+    return found
+
+
+def _notes(deployment: Deployment) -> list[str]:
+    settings = deployment.settings
+    said = "" if settings.stated else ", the newest whose figures were checked; --engine-version names another"
+    return [f"Rules and defaults of vLLM {settings.version}{said}."]
