@@ -53,18 +53,14 @@ class Vllm:
         Source: vllm/v1/worker/utils.py, request_memory; vllm/v1/worker/gpu_worker.py, determine_available_memory.
         """
         settings = deployment.settings
-        left_bytes = ceil(memory_bytes * settings.number("gpu_memory_utilization")) - taken_bytes
         fixed, override = settings.integer("kv_cache_memory_bytes"), settings.integer("num_gpu_blocks_override")
-        found = grouping(rank, deployment)
-        if fixed is not None:
-            left_bytes = fixed
         if override is not None:
-            left_bytes = override * found.block_bytes
-        if fixed is not None or override is not None:
-            spare_bytes = memory_bytes - taken_bytes - left_bytes
-            if spare_bytes < 0:
-                return spare_bytes
-        return left_bytes - null_block_bytes(found, deployment)
+            fixed = override * grouping(rank, deployment).block_bytes
+        if fixed is None:
+            share_bytes = ceil(memory_bytes * settings.number("gpu_memory_utilization"))
+            return share_bytes - taken_bytes - null_block_bytes(rank, deployment)
+        spare_bytes = memory_bytes - taken_bytes - fixed
+        return min(spare_bytes, 0) or fixed - null_block_bytes(rank, deployment)
 
     def pool_rule(self, deployment: Deployment) -> str:
         settings = deployment.settings

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planner.deployment import Deployment
-from planner.engines.base import EngineReport, Pool
+from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.vllm.groups import Grouping, grouping, request_specs
 from planner.engines.vllm.options import options
 from planner.engines.vllm.pages import STATE
@@ -30,9 +30,9 @@ class _Start:
         return self.request_bytes // self.grouping.block_bytes
 
 
-def null_block_bytes(found: Grouping, deployment: Deployment) -> int:
+def null_block_bytes(rank: Rank, deployment: Deployment) -> int:
     """The block that is never given away, where the version leaves it out of the check of one request."""
-    return found.block_bytes if deployment.settings.rule("null_block") else 0
+    return grouping(rank, deployment).block_bytes if deployment.settings.rule("null_block") else 0
 
 
 def report(
@@ -80,7 +80,7 @@ def _start(pool: Pool, deployment: Deployment, context_tokens: int) -> _Start:
     settings = deployment.settings
     found = grouping(pool.rank, deployment)
     fixed = settings.integer("kv_cache_memory_bytes")
-    pool_bytes = pool.pool_bytes + null_block_bytes(found, deployment) if fixed is None else fixed
+    pool_bytes = pool.pool_bytes + null_block_bytes(pool.rank, deployment) if fixed is None else fixed
     override = settings.integer("num_gpu_blocks_override")
     return _Start(
         grouping=found,
