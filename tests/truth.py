@@ -16,13 +16,13 @@ from planner.weights import parameters
 from tests.readers.knowledge import KNOWLEDGE
 
 
-def correction_biases(architecture: Architecture) -> int:
-    """Elements of the routers' correction biases, which transformers keeps as buffers and leaves out of its count."""
+def router_buffers(architecture: Architecture) -> int:
+    """Elements of the routers' correction biases and tables, which transformers keeps as buffers and does not count."""
     return sum(
         tensor.elements * count
         for layer, count in distinct_layers(architecture.layers)
         for tensor in layer.tensors
-        if tensor.name.endswith("e_score_correction_bias")
+        if tensor.name.endswith(("e_score_correction_bias", "tid2eid"))
     )
 
 
@@ -43,8 +43,8 @@ def compare(architecture: Architecture, row: dict[str, str]) -> tuple[str, str]:
     difference = counted - int(row["params_exact"])
     if difference == 0:
         return "equal", f"{counted:,}"
-    if difference == correction_biases(architecture):
-        return "explained", f"{counted:,}: {difference:+,} router correction biases, which the file stores"
+    if difference == router_buffers(architecture):
+        return "explained", f"{counted:,}: {difference:+,} router biases and tables, which the file stores"
     if -difference == rotary_buffers(architecture):
         return "explained", f"{counted:,}: {difference:+,} rotary frequencies, which the published file stores"
     if architecture.assumed and difference > 0:

@@ -1,6 +1,18 @@
-"""Which layers of a mixture of experts have experts."""
+"""Which layers of a mixture of experts have experts, and which of these a table chooses."""
 
 from planner.readers.decoder import Decoder
+
+
+def feed_forward_kinds(decoder: Decoder, number: int) -> list[str]:
+    """For each layer ``dense``, ``experts``, or ``hash_experts`` where a table decides: DeepSeek-V4's first."""
+    values = decoder.values
+    hashed = values.optional_integer("num_hash_layers", minimum=0) or 0
+    written = values.strings("mlp_layer_types", number) if values.has("mlp_layer_types") else None
+    by_table = [kind == "hash_moe" for kind in written] if written else [index < hashed for index in range(number)]
+    return [
+        ("hash_experts" if is_hashed else "experts") if has_experts else "dense"
+        for has_experts, is_hashed in zip(expert_layers(decoder, number), by_table, strict=True)
+    ]
 
 
 def expert_layers(decoder: Decoder, number: int) -> list[bool]:

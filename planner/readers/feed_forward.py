@@ -10,12 +10,13 @@ from planner.readers.layout import LayerPlan
 
 
 def feed_forward_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
-    """The tensors of one layer's feed-forward part: ``dense``, ``experts``, one ``linear`` projection or ``none``."""
+    """The tensors of one layer's feed-forward part, by its kind in *plan*."""
     if plan.feed_forward == "linear":
         yield decoder.matrix("mlp.linear_mlp", decoder.hidden_size, decoder.hidden_size)
-    has_experts = plan.feed_forward == "experts"
+    by_table = plan.feed_forward == "hash_experts"
+    has_experts = by_table or plan.feed_forward == "experts"
     if has_experts:
-        yield from _mixture(decoder)
+        yield from _mixture(decoder, by_table)
     if plan.feed_forward == "dense" or (has_experts and decoder.is_on(decoder.structure.dense_beside_experts)):
         size = plan.intermediate_size or decoder.values.integer("intermediate_size")
         yield from mlp(decoder, "mlp", size, decoder.is_on(decoder.structure.mlp_bias))
@@ -32,7 +33,8 @@ def mlp(
     yield from decoder.linear(f"{prefix}.down_proj", hidden, intermediate_size, bias)
 
 
-def _mixture(decoder: Decoder) -> Iterator[Tensor]:
+def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
+    """Router and experts. *by_table*: a table of whole numbers gives every token of the vocabulary its experts."""
     values, structure, hidden = decoder.values, decoder.structure, decoder.hidden_size
     experts, active = values.integer("num_experts"), values.same_in_all_layers("num_experts_per_tok")
     if active is None:
@@ -41,7 +43,16 @@ def _mixture(decoder: Decoder) -> Iterator[Tensor]:
     yield from decoder.linear(
         "mlp.gate", experts, hidden, decoder.is_on(structure.router_bias), role=Role.ROUTER, replicated=True
     )
-    if decoder.is_on(structure.correction_bias):
+    if by_table:
+        yield Tensor(
+            name="mlp.gate.tid2eid",
+            role=Role.ROUTER,
+            rows=values.integer("vocab_size"),
+            columns=active,
+            stored=decoder.formats["i64"],
+            replicated=True,
+        )
+    elif decoder.is_on(structure.correction_bias):
         yield decoder.vector("mlp.gate.e_score_correction_bias", experts, role=Role.ROUTER)
     latent = values.optional_integer("moe_latent_size")
     if latent is not None:

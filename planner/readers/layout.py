@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from planner.errors import UnsupportedModel
 from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE, attention_kinds, window_tokens
 from planner.readers.decoder import Decoder
-from planner.readers.expert_layers import expert_layers
+from planner.readers.expert_layers import feed_forward_kinds
 from planner.readers.layer_words import FULL, layer_words
 from planner.readers.structure import LayerKind
 from planner.units import format_count, shorten
 
+WINDOWED_KEY = "windowed_key_attention"
 LIGHTNING = "lightning_attention"
 ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
 SHARED_AND_MAMBA = "shared_attention_and_mamba"
@@ -24,7 +25,8 @@ class LayerPlan:
     """Everything in which one layer differs from another; equal plans become the same Layer object.
 
     *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts``, ``linear`` or ``none``; *intermediate_size* its width, 0 without one.
+    *feed_forward* is ``dense``, ``experts``, ``hash_experts``, ``linear`` or ``none``; *intermediate_size* its width, 0
+    without one.
     """
 
     kind: str
@@ -47,16 +49,16 @@ def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     shared = _shared(decoder, len(kinds))
     attention = _attention_plans(decoder, kinds, shared)
     widths = _feed_forward_widths(decoder, kinds, shared)
-    experts = expert_layers(decoder, len(kinds))
+    feed_forward = feed_forward_kinds(decoder, len(kinds))
     repeats = _repeats(decoder, kinds)
     return tuple(
         replace(
             plan,
-            feed_forward=kind.feed_forward or ("experts" if has_experts else "dense"),
+            feed_forward=kind.feed_forward or usual,
             intermediate_size=width,
             repeats_weights=is_repeated,
         )
-        for plan, kind, has_experts, width, is_repeated in zip(attention, named, experts, widths, repeats, strict=True)
+        for plan, kind, usual, width, is_repeated in zip(attention, named, feed_forward, widths, repeats, strict=True)
     )
 
 

@@ -26,7 +26,14 @@ from planner.readers.compressed_attention import (
 from planner.readers.decoder import Decoder
 from planner.readers.gated_recurrence import gated_recurrence, gated_recurrence_tensors
 from planner.readers.layer_words import FULL
-from planner.readers.layout import ATTENTION_AND_MAMBA2, LIGHTNING, SHARED_AND_MAMBA, SHARED_AND_MAMBA2, LayerPlan
+from planner.readers.layout import (
+    ATTENTION_AND_MAMBA2,
+    LIGHTNING,
+    SHARED_AND_MAMBA,
+    SHARED_AND_MAMBA2,
+    WINDOWED_KEY,
+    LayerPlan,
+)
 from planner.readers.linear_attention import (
     gated_delta_net,
     gated_delta_net_tensors,
@@ -70,7 +77,7 @@ MIXERS: dict[str, MixerRule] = {
     SPARSE: MixerRule(mixers=sparse_attention, tensors=sparse_tensors),
     CROSS: MixerRule(mixers=lambda decoder, plan: (), tensors=cross_tensors),
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
-    "windowed_key_attention": MixerRule(mixers=windowed_key, tensors=windowed_key_tensors),
+    WINDOWED_KEY: MixerRule(mixers=windowed_key, tensors=windowed_key_tensors),
     "heavily_compressed_attention": MixerRule(mixers=heavily_compressed, tensors=heavily_compressed_tensors),
     "compressed_sparse_attention": MixerRule(mixers=compressed_sparse, tensors=compressed_sparse_tensors),
     LIGHTNING: MixerRule(mixers=lightning_attention, tensors=lightning_tensors),

@@ -6,7 +6,8 @@ from dataclasses import replace
 from planner.architecture import Layer, Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import plan_layers
+from planner.readers.hyper_connections import final_mixing
+from planner.readers.layout import WINDOWED_KEY, plan_layers
 from planner.readers.text_model import build_layer
 
 
@@ -18,7 +19,11 @@ def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
         return ()
     plans = plan_layers(decoder)
     plan = replace(plans[-1], has_indexer=any(plan.has_indexer for plan in plans))
-    layer = build_layer(decoder, replace(plan, feed_forward="dense") if mtp == "shared_dense" else plan)
+    if mtp == "shared_dense":
+        plan = replace(plan, feed_forward="dense")
+    elif mtp == "shared_windowed":
+        plan = replace(plan, kind=WINDOWED_KEY)
+    layer = build_layer(decoder, plan)
     return (replace(layer, tensors=(*layer.tensors, *_JOINING[mtp](decoder, vocab_size))),) * number
 
 
@@ -29,6 +34,12 @@ def _shared(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
     yield from decoder.norm("hnorm", hidden)
     yield decoder.matrix("eh_proj", hidden, 2 * hidden)
     yield from decoder.norm("shared_head.norm", hidden)
+
+
+def _shared_streams(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
+    """The same with residual streams to bring together: DeepSeek-V4, whose prediction layer sees a window alone."""
+    yield from _shared(decoder, vocab_size)
+    yield from final_mixing(decoder)
 
 
 def _copies(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
@@ -49,6 +60,7 @@ def _qwen(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
 _JOINING: dict[str, Callable[[Decoder, int], Iterator[Tensor]]] = {
     "shared": _shared,
     "shared_dense": _shared,
+    "shared_windowed": _shared_streams,
     "copies": _copies,
     "qwen": _qwen,
 }

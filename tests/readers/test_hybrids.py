@@ -14,7 +14,7 @@ from planner.kv_cache import bytes_for, bytes_per_token_at, fixed_bytes, model_s
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
-from tests.truth import correction_biases
+from tests.truth import router_buffers
 
 BF16 = FORMATS["bf16"]
 MODELS: dict[str, dict[str, object]] = json.loads(
@@ -63,10 +63,10 @@ def convolution_column(architecture: Architecture) -> int:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_parameters_are_the_published_ones(name: str) -> None:
-    """transformers leaves a router's correction bias out of its count; files store it."""
+    """transformers leaves a router's correction bias and table out of its count; files store them."""
     architecture = read(name)
     difference = parameters(architecture) - int(str(MODELS[name]["parameters"]))
-    assert difference in (0, correction_biases(architecture))
+    assert difference in (0, router_buffers(architecture))
     assert not architecture.assumed
 
 
@@ -124,7 +124,13 @@ def test_model_class_counts_where_the_type_lies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "published"), [("Qwen/Qwen3-Next-80B-A3B-Instruct", 81_324_862_720), ("Qwen/Qwen3.5-2B", 2_274_069_824)]
+    ("name", "published"),
+    [
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", 81_324_862_720),
+        ("Qwen/Qwen3.5-2B", 2_274_069_824),
+        ("inclusionAI/Ling-3.0-Flash", 127_486_405_600),
+        ("deepseek-ai/DeepSeek-V4-Flash", 290_944_616_402),
+    ],
 )
 def test_published_total_holds_the_prediction_layer(name: str, published: int) -> None:
     roles = parameters_by_role(read(name))
