@@ -64,7 +64,7 @@ def format_rows() -> list[Row]:
 
 def engine_rows() -> list[Row]:
     """Every engine with what its rules are."""
-    return [{"name": name, "title": (engine.__doc__ or "").split("\n")[0]} for name, engine in ENGINES.items()]
+    return [{"name": name, "title": (find_engine(name).__doc__ or "").split("\n")[0]} for name in ENGINES]
 
 
 def setting_rows(engine: str) -> list[Row]:

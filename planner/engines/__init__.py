@@ -1,17 +1,27 @@
-"""One module or package an engine; this is the list of them."""
+"""One module or package an engine, imported when it is chosen; this is the list of them."""
 
-from planner.engines.base import Engine
-from planner.engines.minimum import Minimum
-from planner.engines.transformers import Transformers
-from planner.engines.vllm import Vllm
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from planner.errors import UnknownName
 
-ENGINES: dict[str, Engine] = {engine.name: engine for engine in (Minimum(), Transformers(), Vllm())}
+if TYPE_CHECKING:
+    from planner.engines.base import Engine
+
+ENGINES = {
+    "minimum": ("planner.engines.minimum", "Minimum"),
+    "transformers": ("planner.engines.transformers", "Transformers"),
+    "vllm": ("planner.engines.vllm", "Vllm"),
+}
+"""Each engine's module and class."""
 
 
-def find_engine(name: str) -> Engine:
+@cache
+def find_engine(name: str) -> "Engine":
     """The engine called *name*; raises UnknownName with the names that exist."""
-    engine = ENGINES.get(name)
-    if engine is None:
+    if name not in ENGINES:
         raise UnknownName(f"Engine {name!r} is not known; choose one of: {', '.join(ENGINES)}.")
-    return engine
+    module, engine = ENGINES[name]
+    found: Engine = getattr(import_module(module), engine)()
+    return found
