@@ -25,8 +25,8 @@ def expert_layers(decoder: Decoder, number: int) -> list[bool]:
         return [kind != "dense" for kind in values.strings("mlp_layer_types", number)]
     if values.is_list("moe_layer_freq"):
         return [bool(switch) for switch in values.integers("moe_layer_freq", number)]
-    if values.is_list("moe_layers"):
-        chosen = frozenset(values.integers("moe_layers"))
+    if values.has("moe_layers"):
+        chosen = values.indices("moe_layers")
         return [index in chosen for index in range(number)]
     if values.optional_integer("expert_layer_period") is not None:
         period, offset = values.integer("expert_layer_period"), values.integer("expert_layer_offset", minimum=0)

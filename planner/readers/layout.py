@@ -152,7 +152,7 @@ def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 
             whole = values.integers(name, len(kinds), minimum) if is_list else None
             found[name] = whole or [values.optional_integer(name, minimum)] * len(kinds)
         chosen.append(found[name][index])
-    return [values.in_layer(index, key, size, minimum) for index, size in enumerate(chosen)]
+    return values.in_layers(key, chosen, minimum)
 
 
 def _share(decoder: Decoder, heads: int) -> int:

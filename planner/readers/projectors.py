@@ -104,6 +104,15 @@ def deepseek_vl2(tower: Values, top: Values, text_size: int) -> Parts:
     yield "separators", 2, width, 1
 
 
+def gemma4_unified(tower: Values, top: Values, text_size: int) -> Parts:
+    """One matrix, from patches or from audio frames."""
+    yield from linear("embedding_projection", text_size, tower.integer("output_proj_dims"), bias=False)
+
+
+def step3p7(tower: Values, top: Values, text_size: int) -> Parts:
+    yield from linear("projector", text_size, 4 * tower.integer("hidden_size"), bias=top.flag("projector_bias"))
+
+
 PROJECTORS = {
     "gemma3": gemma3,
     "gemma4": gemma4,
@@ -120,5 +129,7 @@ PROJECTORS = {
     "voxtral": voxtral,
     "muse_glimmer": muse_glimmer,
     "minimax_m3": minimax_m3,
+    "gemma4_unified": gemma4_unified,
+    "step3p7": step3p7,
     "deepseek_vl2": deepseek_vl2,
 }

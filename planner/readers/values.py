@@ -114,6 +114,16 @@ class Values:
         """A list of whole numbers, one a layer where *length* says how many layers there are."""
         return [self._whole(key, value, minimum) for value in self._list(key, length)]
 
+    def indices(self, key: str) -> frozenset[int]:
+        """Layers by number, in a list or in a string such as ``3,4,5``."""
+        value = self.get(key)
+        if not isinstance(value, str):
+            return frozenset(self.integers(key))
+        parts = value.replace(" ", "").split(",")
+        if not all(part.isdecimal() and len(part) < 6 for part in parts):
+            raise self.wrong(key, value, "layer numbers with commas between them")
+        return frozenset(int(part) for part in parts)
+
     def same_in_all_layers(self, key: str, minimum: int = 1) -> int | None:
         """The whole number at *key*, also where a list repeats it for every layer."""
         if not self.is_list(key):
@@ -123,13 +133,18 @@ class Values:
             raise UnsupportedModel(f"{self.where}: key {key!r} differs between layers, which is not understood here.")
         return found.pop()
 
-    def in_layer(self, index: int, key: str, usual: int | None, minimum: int = 1) -> int | None:
-        """*usual*, or what ``per_layer_config`` says of layer *index* instead, as newer files spell exceptions."""
-        exceptions = self.table("per_layer_config")
-        layer = exceptions.get(str(index)) if exceptions else None
-        if not isinstance(layer, Mapping) or layer.get(key) is None:
-            return usual
-        return self._whole(key, layer[key], minimum)
+    def in_layers(self, key: str, usual: Sequence[int | None], minimum: int = 1) -> list[int | None]:
+        """*usual* for each layer, with what ``per_layer_config`` says of some instead, as newer files spell exceptions.
+
+        Its keys are layer numbers, with leading zeros or without.
+        """
+        sizes = list(usual)
+        for name, layer in (self.table("per_layer_config") or {}).items():
+            if not (name.isdecimal() and len(name) < 6 and int(name) < len(sizes) and isinstance(layer, Mapping)):
+                raise self.wrong("per_layer_config", name, "objects by layer number")
+            if layer.get(key) is not None:
+                sizes[int(name)] = self._whole(key, layer[key], minimum)
+        return sizes
 
     def number(self, key: str) -> float:
         """The positive number at *key*, whole or not."""
@@ -194,11 +209,14 @@ class Values:
         value = self.get(key)
         if not isinstance(value, list):
             raise self.wrong(key, value, "a list")
-        if length is not None and len(value) != length:
-            raise UnsupportedModel(
-                f"{self.where}: key {key!r} has {format_count(len(value))} entries for {format_count(length)} layers."
-            )
-        return value
+        if length is None or len(value) == length:
+            return value
+        # Some files go on with the layers for multi-token prediction.
+        if len(value) == length + (self.optional_integer("num_nextn_predict_layers", minimum=0) or 0):
+            return value[:length]
+        raise UnsupportedModel(
+            f"{self.where}: key {key!r} has {format_count(len(value))} entries for {format_count(length)} layers."
+        )
 
 
 def _show(value: object) -> str:

@@ -192,6 +192,29 @@ def gemma4(tower: Values, top: Values, text_size: int) -> Parts:
     yield "layers.norms", 4, hidden, count
 
 
+def gemma4_unified(tower: Values, top: Values, text_size: int) -> Parts:
+    """Gemma 4 without an encoder: large patches straight into the text model's width."""
+    width = tower.integer("mm_embed_dim")
+    patch = tower.integer("patch_size") * tower.integer("pooling_kernel_size")
+    yield from norm("patch_ln1", 3 * patch * patch)
+    yield from linear("patch_dense", width, 3 * patch * patch)
+    yield from norm("patch_ln2", width)
+    yield "pos_embedding", 2 * tower.integer("mm_posemb_size"), width, 1
+    yield from norm("pos_norm", width)
+
+
+def step3p7(tower: Values, top: Values, text_size: int) -> Parts:
+    """Step 3.7: a scale for each residual, and two convolutions that halve the grid and double the width."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    yield from linear("patch_embedding", hidden, pixels(tower), bias=False)
+    yield "position_embedding", patches(tower), hidden, 1
+    yield from norm("pre_layernorm", hidden)
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), count)
+    yield "layers.residual_scales", 2, hidden, count
+    yield from linear("downsampler1", 2 * hidden, 9 * hidden)
+    yield from linear("downsampler2", 4 * hidden, 18 * hidden)
+
+
 def ernie4_5_vl(tower: Values, top: Values, text_size: int) -> Parts:
     """ERNIE 4.5 VL: Qwen2-VL's encoder and a resampler over space and time."""
     hidden, count = tower.integer("hidden_size"), tower.integer("depth")
@@ -230,6 +253,8 @@ VISION = {
     "intern_vit": intern_vit,
     "minimax_m3": minimax_m3,
     "gemma4_vision": gemma4,
+    "gemma4_unified": gemma4_unified,
+    "step3p7": step3p7,
     "ernie4_5_vl": ernie4_5_vl,
     "muse_glimmer": muse_glimmer,
 }

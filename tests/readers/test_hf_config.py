@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.architecture import Architecture, distinct_layers
+from planner.architecture import Architecture, Attention, distinct_layers
 from planner.errors import UnsupportedModel
 from planner.formats import QuantScheme
 from planner.kv_cache import bytes_for, bytes_per_token_at, model_specs
@@ -185,3 +185,27 @@ def test_missing_dimension_is_named_and_not_taken_from_the_class() -> None:
     del config["hidden_size"]
     with pytest.raises(UnsupportedModel, match="key 'hidden_size' is missing; add it to the config"):
         read(config)
+
+
+def test_exceptions_by_layer_number_come_before_the_usual_dimensions() -> None:
+    """Newer files of Gemma 4 spell full-attention layers so, with leading zeros."""
+    config = {
+        "model_type": "gemma4_unified_text",
+        "num_hidden_layers": 12,
+        "hidden_size": 3840,
+        "intermediate_size": 15360,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 8,
+        "attention_k_eq_v": True,
+        "per_layer_config": {
+            "05": {"head_dim": 512, "num_key_value_heads": 1},
+            "11": {"head_dim": 512, "num_key_value_heads": 1},
+        },
+    }
+    sizes = [
+        (mixer.num_key_value_heads, mixer.head_dim)
+        for layer in read(config).layers
+        for mixer in layer.mixers
+        if isinstance(mixer, Attention)
+    ]
+    assert sizes == ([(8, 256)] * 5 + [(1, 512)]) * 2
