@@ -82,11 +82,11 @@ def test_scalars_are_one_an_expert() -> None:
 
 
 def test_fp4_experts_beside_fp8() -> None:
-    """DeepSeek-V4: expert_dtype stands beside the quantization_config, not in it."""
+    """DeepSeek-V4: expert_dtype stands beside the quantization_config, not in it; scales are E8M0, a byte each."""
     config = {**MIXTURE, "expert_dtype": "fp4"}
     found = sizes(read({"quant_method": "fp8", "weight_block_size": [128, 128]}, config))
     assert found["expert"] == 2 * 4 * (MLP // 2 + MLP // 32)
-    assert found["linear"] == 2 * (ATTENTION + 4 * 12)
+    assert found["linear"] == 2 * (ATTENTION + 12)
 
 
 def test_a_map_over_fp8_leaves_the_rest_in_fp8() -> None:

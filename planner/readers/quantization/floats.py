@@ -8,21 +8,27 @@ from planner.readers.quantization.modelopt import quantized_layers
 from planner.readers.quantization.scheme import StoredScheme, choices, projections
 from planner.readers.quantization.settings import Settings
 
-# What DeepSeek's own files leave in 16 bit without saying so: the published counts have no scales for it.
-_SKIPPED_UNSAID = ("eh_proj", "indexer.weights_proj")
+# What DeepSeek's own files leave in 16 bit without saying so, V3 and V4: their published counts have no scales for it.
+_SKIPPED_BY_V3 = ("eh_proj", "indexer.weights_proj")
+_SKIPPED_BY_V4 = (
+    *("compressor.kv_proj", "compressor.gate_proj"),
+    *("indexer.kv_proj", "indexer.gate_proj", "indexer.weights_proj"),
+)
 
 
 def fp8(settings: Settings, formats: Formats) -> StoredScheme:
-    """FP8, with a float32 scale a tile of ``weight_block_size`` or a tensor; MXFP4 experts by ``expert_dtype``.
+    """FP8, with a scale a tile of ``weight_block_size`` or a tensor: float32, or E8M0 as DeepSeek-V4 has it.
 
-    With a map of ``quantized_layers`` what it does not name is FP8 all the same: ``ignore`` is then the map's own.
+    V4's configs are those with an ``expert_dtype``, which may make the experts MXFP4. With a map of ``quantized_layers``
+    what it does not name is FP8 all the same: ``ignore`` is then the map's own.
     """
     number_format = _fp8_format(settings)
     defaults = dict(projections(number_format))
     if settings.text("expert_dtype") == "fp4":
         defaults[Role.EXPERT] = layouts.four_bit_floats(32)
     pairs = quantized_layers(settings)
-    skipped = _SKIPPED_UNSAID if pairs else settings.names(*SKIPPED) or _SKIPPED_UNSAID
+    unsaid = _SKIPPED_BY_V4 if settings.has("expert_dtype") else _SKIPPED_BY_V3
+    skipped = unsaid if pairs else settings.names(*SKIPPED) or unsaid
     return StoredScheme(defaults=defaults, choices=choices((skipped, None), *pairs))
 
 
@@ -32,7 +38,8 @@ def _fp8_format(settings: Settings) -> NumberFormat:
         return layouts.bytewise("fp8", layouts.scalar(), *activations)
     rows, columns = settings.integers("weight_block_size", length=2, minimum=1)
     name = "fp8-block" if rows == columns == 128 else f"fp8-block-{rows}x{columns}"
-    return layouts.bytewise(name, Scale(rows=rows, columns=columns, bytes=layouts.FLOAT_BYTES), *activations)
+    scale_bytes = 1 if settings.has("expert_dtype") else layouts.FLOAT_BYTES
+    return layouts.bytewise(name, Scale(rows=rows, columns=columns, bytes=scale_bytes), *activations)
 
 
 def fbgemm_fp8(settings: Settings, formats: Formats) -> StoredScheme:
