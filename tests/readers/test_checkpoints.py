@@ -89,6 +89,23 @@ def test_layers_stored_alike_stay_one_object(name: str) -> None:
     assert kinds == len(distinct_layers(plain.layers)) + ("405B" in name)
 
 
+def test_deepseek_v4_with_nvfp4_experts_keeps_the_rest_in_fp8() -> None:
+    """The published total of nvidia/DeepSeek-V4-Flash-NVFP4: the map names the experts of 43 layers, not the 44th's."""
+    hybrids = json.loads((Path(__file__).parents[1] / "data" / "hybrids.json").read_text(encoding="utf-8"))
+    quantization = {
+        "quant_method": "fp8",
+        "quant_algo": "MIXED_PRECISION",
+        "weight_block_size": [128, 128],
+        "ignore": ["*.attn.*", "*.ffn.shared_experts.*", "head", "mtp.*"],
+        "quantized_layers": {f"layers.{i}.ffn.experts": {"quant_algo": "NVFP4", "group_size": 16} for i in range(43)},
+    }
+    config = hybrids["deepseek-ai/DeepSeek-V4-Flash"]["config"]
+    config = {**config, "expert_dtype": "fp4", "quantization_config": quantization}
+    architecture = read_config(config, KNOWLEDGE)
+    prediction = [(tensor, 1) for layer in architecture.mtp_layers for tensor in layer.tensors]
+    assert count([*loaded_tensors(architecture), *prediction], ["scalars"]) == 166_726_476_754
+
+
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
 FP8 = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}
 NF4 = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}

@@ -19,8 +19,8 @@ _SKIPPED_BY_V4 = (
 def fp8(settings: Settings, formats: Formats) -> StoredScheme:
     """FP8, with a scale a tile of ``weight_block_size`` or a tensor: float32, or E8M0 as DeepSeek-V4 has it.
 
-    V4's configs are those with an ``expert_dtype``, which may make the experts MXFP4. With a map of ``quantized_layers``
-    what it does not name is FP8 all the same: ``ignore`` is then the map's own.
+    Configs of V4 are those with an ``expert_dtype``, which may make its experts MXFP4. With a map of
+    ``quantized_layers``, what it does not name is FP8 all the same: ``ignore`` is then the map's own.
     """
     number_format = _fp8_format(settings)
     defaults = dict(projections(number_format))
