@@ -1,14 +1,16 @@
 """Layers for multi-token prediction: weights beside the model, loaded only to draft."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from planner.architecture import Layer, Tensor
+from planner.errors import UnsupportedModel
 from planner.formats import Role
 from planner.readers.decoder import Decoder
 from planner.readers.hyper_connections import final_mixing
-from planner.readers.layout import WINDOWED_KEY, plan_layers
+from planner.readers.layout import WINDOWED_KEY, LayerPlan, plan_layers
 from planner.readers.text_model import build_layer
+from planner.units import shorten
 
 
 def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
@@ -17,14 +19,43 @@ def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
     mtp = decoder.structure.mtp
     if not number or mtp == "none":
         return ()
-    plans = plan_layers(decoder)
+    built = [build_layer(decoder, plan) for plan in _plans(decoder, plan_layers(decoder))]
+    if not built:
+        return ()
+    first = replace(built[0], tensors=(*built[0].tensors, *_JOINING[mtp](decoder, vocab_size)))
+    return (first, *built[1:]) * number
+
+
+def _plans(decoder: Decoder, plans: Sequence[LayerPlan]) -> list[LayerPlan]:
+    """What a prediction layer is built as: mostly the decoder's last layer."""
+    mtp = decoder.structure.mtp
+    if mtp == "pattern":
+        return [_plan_of(decoder, plans, word) for word in _words(decoder)]
     plan = replace(plans[-1], has_indexer=any(plan.has_indexer for plan in plans))
     if mtp == "shared_dense":
         plan = replace(plan, feed_forward="dense")
     elif mtp == "shared_windowed":
         plan = replace(plan, kind=WINDOWED_KEY)
-    layer = build_layer(decoder, plan)
-    return (replace(layer, tensors=(*layer.tensors, *_JOINING[mtp](decoder, vocab_size))),) * number
+    return [plan]
+
+
+def _words(decoder: Decoder) -> list[str]:
+    """The parts of a prediction layer where mixers and feed-forward parts are layers of their own: Nemotron-3."""
+    values = decoder.values
+    if values.is_list("mtp_layers_block_type"):
+        return values.strings("mtp_layers_block_type")
+    return list(values.text("mtp_hybrid_override_pattern"))
+
+
+def _plan_of(decoder: Decoder, plans: Sequence[LayerPlan], word: str) -> LayerPlan:
+    """The plan of the decoder's own layers of this kind."""
+    kind = decoder.family.layer_kinds.get(word)
+    for plan in plans:
+        if kind and (plan.kind, plan.feed_forward) == (kind.mixer, kind.feed_forward):
+            return plan
+    raise UnsupportedModel(
+        f"{decoder.values.where}: there is a prediction layer {shorten(word)!r}, which no other layer is like."
+    )
 
 
 def _shared(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
@@ -62,5 +93,6 @@ _JOINING: dict[str, Callable[[Decoder, int], Iterator[Tensor]]] = {
     "shared_dense": _shared,
     "shared_windowed": _shared_streams,
     "copies": _copies,
+    "pattern": _shared,
     "qwen": _qwen,
 }

@@ -14,7 +14,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "feed_forward": ("gated", "plain"),
     "windows": ("none", "all", "pattern", "pattern_from_first", "pattern_and_first", "upper", "alternating_lower"),
     "window_kind": ("sliding", "chunked"),
-    "mtp": ("none", "copies", "shared", "shared_dense", "shared_windowed", "qwen"),
+    "mtp": ("none", "copies", "shared", "shared_dense", "shared_windowed", "pattern", "qwen"),
 }
 
 
