@@ -78,10 +78,10 @@ def causal_masks(preset: ModelPreset, architecture: Architecture) -> int:
 
 
 def routing_bias(preset: ModelPreset, architecture: Architecture) -> int:
-    """Loaded, but not in the stated total: the biases that choose the experts."""
+    """Counted, but not in the stated total: the biases that choose the experts."""
     return -sum(
-        count * tensor.elements
-        for layer, count in distinct_layers(architecture.layers)
+        tensor.elements
+        for layer in (*architecture.layers, *architecture.mtp_layers)
         for tensor in layer.tensors
         if tensor.name.endswith("e_score_correction_bias")
     )
