@@ -50,6 +50,16 @@ class Attention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrossAttention:
+    """Attention from the text to *tokens* of an image: their keys and values do not grow with the text."""
+
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LatentAttention:
     """Multi-head latent attention (MLA): one compressed vector and one rotary key a token, whatever the head count.
 
@@ -107,7 +117,7 @@ class SharedCache:
     kind: str = "shared"
 
 
-Mixer = Attention | LatentAttention | CompressedAttention | Recurrence | SharedCache
+Mixer = Attention | CrossAttention | LatentAttention | CompressedAttention | Recurrence | SharedCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from planner.architecture import (
     Architecture,
     Attention,
     CompressedAttention,
+    CrossAttention,
     LatentAttention,
     Layer,
     Mixer,
@@ -104,6 +105,8 @@ def mixer_words(mixer: Mixer) -> str:
         case Attention():
             window = "" if mixer.window_tokens is None else f"{mixer.window_kind} window of {mixer.window_tokens:,}, "
             return window + _sharing(mixer)
+        case CrossAttention():
+            return f"keys and values of an image's {mixer.tokens:,} tokens (cross-attention)"
         case LatentAttention():
             return f"one compressed vector for all {mixer.num_attention_heads} heads (MLA)"
         case CompressedAttention():
@@ -138,6 +141,9 @@ def _formula(mixer: Mixer, key: NumberFormat, value: NumberFormat, tokens: int) 
             keys = f"{heads} heads × {mixer.head_dim} × {_width(key)}"
             values = f"{heads} heads × {mixer.v_head_dim} × {_width(value)}"
             return f"(keys {keys} + values {values}) × {kept}"
+        case CrossAttention():
+            width = f"{mixer.num_key_value_heads} heads × {mixer.head_dim}"
+            return f"(keys {width} × {_width(key)} + values {width} × {_width(value)}) × {mixer.tokens:,} image tokens"
         case LatentAttention():
             index = f" + {mixer.index_head_dim} (indexer)" if mixer.index_head_dim else ""
             return f"({mixer.kv_lora_rank} + {mixer.qk_rope_head_dim} (rotary){index}) × {_width(key)} × {kept}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from planner.architecture import (
     Attention,
     CompressedAttention,
+    CrossAttention,
     LatentAttention,
     Layer,
     Mixer,
@@ -74,7 +75,8 @@ def latent_bytes_per_token(attention: LatentAttention, key_format: NumberFormat)
 def mixer_spec(mixer: Mixer, key_format: NumberFormat, value_format: NumberFormat) -> KVCacheSpec:
     """The cache of one mixer as the architecture needs it, before any engine rounds or reserves.
 
-    A window keeps its full width in tokens; a recurrent state is there from the first token.
+    A window keeps its full width in tokens; a recurrent state and an image's keys and values are there from the
+    first token.
     """
     match mixer:
         case Attention():
@@ -82,6 +84,9 @@ def mixer_spec(mixer: Mixer, key_format: NumberFormat, value_format: NumberForma
                 bytes_per_entry=attention_bytes_per_token(mixer, key_format, value_format),
                 max_tokens=mixer.window_tokens,
             )
+        case CrossAttention():
+            width = mixer.num_key_value_heads * mixer.head_dim
+            return KVCacheSpec(fixed_bytes=mixer.tokens * (key_format.bytes_for(width) + value_format.bytes_for(width)))
         case LatentAttention():
             return KVCacheSpec(
                 bytes_per_entry=latent_bytes_per_token(mixer, key_format), max_tokens=mixer.window_tokens

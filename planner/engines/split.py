@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planner.architecture import Architecture, Attention, Layer, Mixer, Recurrence
+from planner.architecture import Architecture, Attention, CrossAttention, Layer, Mixer, Recurrence
 from planner.engines.base import Rank
 from planner.errors import PlannerError
 from planner.formats import Role
@@ -60,7 +60,7 @@ def split_heads(layers: tuple[Layer, ...], tensor_parallel: int) -> tuple[Layer,
 def _share(mixers: Iterable[Mixer], tensor_parallel: int) -> Iterable[Mixer]:
     for mixer in mixers:
         match mixer:
-            case Attention():
+            case Attention() | CrossAttention():
                 yield replace(mixer, num_key_value_heads=-(-mixer.num_key_value_heads // tensor_parallel))
             case Recurrence():
                 states = tuple(replace(s, rows=-(-s.rows // tensor_parallel)) for s in mixer.states)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from planner.architecture import Attention, LatentAttention, Mixer, SharedCache, Tensor
+from planner.architecture import Attention, CrossAttention, LatentAttention, Mixer, SharedCache, Tensor
 from planner.formats import Role
 from planner.readers.attention_kinds import CHUNKED
 from planner.readers.decoder import Decoder
@@ -64,6 +64,19 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
 def linear_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """One projection in place of attention: Nemotron-NAS."""
     yield decoder.matrix("self_attn.linear_attn", decoder.hidden_size, decoder.hidden_size)
+
+
+def cross_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """Keys and values of one image in as many tiles as it may have: every tile's patches and one token for the tile."""
+    values = decoder.values
+    patches = (values.integer("image_size") // values.integer("patch_size")) ** 2
+    mixer = CrossAttention(
+        num_attention_heads=plan.num_attention_heads,
+        num_key_value_heads=plan.num_key_value_heads,
+        head_dim=plan.head_dim,
+        tokens=values.integer("max_num_tiles") * (patches + 1),
+    )
+    return (mixer,)
 
 
 def cross_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:

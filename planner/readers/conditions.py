@@ -9,10 +9,17 @@ from planner.readers.values import Values
 
 
 def settle(
-    family: Family, table: Mapping[str, object], model_type: str, fallback: Mapping[str, object]
+    family: Family,
+    table: Mapping[str, object],
+    model_type: str,
+    fallback: Mapping[str, object],
+    lifted: Mapping[str, object],
 ) -> tuple[Family, Values]:
-    """*family* as it applies to *table*, and the table's values; *fallback* fills what neither file nor class gives."""
-    defaults = {**fallback, **family.defaults}
+    """*family* as it applies to *table*, and the table's values.
+
+    *lifted* values come from the file around the table; *fallback* fills what neither file nor class gives.
+    """
+    defaults = {**fallback, **family.defaults, **lifted}
     values = Values(table, model_type, family.aliases, defaults)
     forced: dict[str, object] = {}
     structure = family.structure

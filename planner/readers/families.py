@@ -11,7 +11,7 @@ from planner.readers.structure import CHOICES, LayerKind, Structure
 
 _TEXTS = ("source", "retrieved", "refused", "same_as", "note", "nested_model_type")
 _TOWERS = ("vision", "audio", "projector")
-_TABLES = ("classes", "aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
+_TABLES = ("classes", "lifted", "aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
 _LISTS = ("conditions", "extra", "towers")
 _KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
 _PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
@@ -34,6 +34,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
         nested_model_type=texts["nested_model_type"],
         classes=_names(tables["classes"], f"{path}: classes"),
+        lifted=_names(tables["lifted"], f"{path}: lifted"),
         aliases=_spellings(tables["aliases"], f"{path}: aliases"),
         defaults=defaults,
         nested_defaults=tables["nested_defaults"],

@@ -59,7 +59,8 @@ class Family:
     *refused* says why it cannot be read, *note* what every plan of the family should say, *same_as* which family's
     class it has under another name, *classes* which type's rules a model class follows where files name the wrong
     type. *nested* leads to the text model's config in a wrapper, *nested_model_type* is its
-    type where the file omits it, *nested_defaults* are the wrapper's own text dimensions, used with a warning.
+    type where the file omits it, *nested_defaults* are the wrapper's own text dimensions, used with a warning, *lifted*
+    leads from a key of the text model to where the wrapper has it.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """
@@ -75,6 +76,7 @@ class Family:
     classes: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
+    lifted: Mapping[str, str] = field(default_factory=dict)
     nested_defaults: Mapping[str, object] = field(default_factory=dict)
     structure: Structure = field(default_factory=Structure)
     layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """A Hugging Face ``config.json`` to an Architecture."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from planner.architecture import Architecture
 from planner.errors import UnsupportedModel
@@ -28,6 +28,7 @@ class _TextConfig:
     model_type: str
     family: Family | None
     fallback: Mapping[str, object]
+    lifted: Mapping[str, object] = field(default_factory=dict)
 
 
 def read_config(
@@ -57,7 +58,7 @@ def read_config(
     family = bounding_family(rules, text.table) if rules else text.family
     assert family is not None
     top = Values(config, model_type)
-    family, values = settle(family, text.table, text.model_type, text.fallback)
+    family, values = settle(family, text.table, text.model_type, text.fallback, text.lifted)
     if rules is not None:
         check_understood(rules, text.table, values)
     stored, warnings = stored_format((top, values), knowledge.formats)
@@ -141,6 +142,7 @@ def _find_text(
     """The config of the text model: the file itself, or the object a wrapper keeps it in."""
     if wrapper is None or not wrapper.nested:
         return _TextConfig(table=config, model_type=model_type, family=wrapper, fallback={})
+    top = Values(config, model_type)
     table: Mapping[str, object] = config
     for key in wrapper.nested:
         inner = Values(table, model_type).table(key)
@@ -159,6 +161,7 @@ def _find_text(
         model_type=nested_type,
         family=_family(nested_type, knowledge),
         fallback=wrapper.nested_defaults,
+        lifted={key: top.get(path) for key, path in wrapper.lifted.items() if top.has(path)},
     )
 
 

@@ -7,6 +7,7 @@ from planner.architecture import Mixer, Tensor
 from planner.readers.attention import (
     attention,
     attention_tensors,
+    cross_attention,
     cross_tensors,
     latent_attention,
     latent_tensors,
@@ -75,7 +76,7 @@ MIXERS: dict[str, MixerRule] = {
     SLIDING: _STANDARD,
     CHUNKED: _STANDARD,
     SPARSE: MixerRule(mixers=sparse_attention, tensors=sparse_tensors),
-    CROSS: MixerRule(mixers=lambda decoder, plan: (), tensors=cross_tensors),
+    CROSS: MixerRule(mixers=cross_attention, tensors=cross_tensors),
     LATENT: MixerRule(mixers=latent_attention, tensors=latent_tensors),
     WINDOWED_KEY: MixerRule(mixers=windowed_key, tensors=windowed_key_tensors),
     "heavily_compressed_attention": MixerRule(mixers=heavily_compressed, tensors=heavily_compressed_tensors),

@@ -14,6 +14,7 @@ from planner.kv_cache import bytes_for, bytes_per_token_at, fixed_bytes, model_s
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
+from tests.readers.test_hf_config import config_of as published_config
 from tests.truth import router_buffers
 
 BF16 = FORMATS["bf16"]
@@ -171,6 +172,15 @@ def test_nemotron_super_keeps_49_of_80_attention_blocks() -> None:
     architecture = read("nvidia/Llama-3_3-Nemotron-Super-49B-v1")
     assert sum(not layer.mixers for layer in architecture.layers) == 31
     assert cache_bytes(architecture, 8192) == 49 * 8 * 128 * 2 * 2 * 8192
+
+
+def test_images_keys_do_not_grow_with_the_text() -> None:
+    """Llama-3.2-11B-Vision: 4 tiles of 40 × 40 patches and one token each, for 8 of 40 layers."""
+    architecture = read_config(published_config("meta-llama/Llama-3.2-11B-Vision-Instruct"), KNOWLEDGE)
+    specs = model_specs(architecture.layers, BF16, BF16)
+    assert fixed_bytes(specs) == 8 * 4 * (40 * 40 + 1) * 8 * 128 * 2 * 2 == 209_846_272
+    assert bytes_per_token_at(specs, 0) == 32 * 8 * 128 * 2 * 2
+    assert any("one image" in warning for warning in architecture.warnings)
 
 
 @pytest.mark.parametrize(

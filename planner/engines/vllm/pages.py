@@ -8,6 +8,8 @@ from typing import Any
 
 from planner.architecture import (
     Attention,
+    CompressedAttention,
+    CrossAttention,
     LatentAttention,
     Layer,
     Recurrence,
@@ -67,6 +69,11 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
                     states[_state_bytes(mixer, deployment, chosen)] += count
                 case SharedCache():
                     pass
+                case CompressedAttention() | CrossAttention():
+                    raise PlannerError(
+                        "How vLLM packs compressed caches and images' keys is not known here: plan with engine minimum "
+                        "or transformers."
+                    )
     block = _block_tokens(settings, latent_widths)
     state_bytes = max(states, default=0)
     if attention and states:
