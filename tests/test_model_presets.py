@@ -12,7 +12,7 @@ from planner.errors import UnknownName
 from planner.formats import Role
 from planner.presets import ModelPreset, find_model, load_preset, models
 from planner.toml_tables import TomlTables
-from planner.weights import parameters, parameters_by_role
+from planner.weights import loaded_tensors, parameters, parameters_by_role
 
 MODELS = list(models())
 REAL = [preset for preset in MODELS if preset.family != "nominal"]
@@ -142,6 +142,22 @@ def test_what_is_not_loaded_is_said_in_words_and_follows_from_the_figures(preset
     architecture = load_preset(preset.name)
     for extra, number in preset.also_published.items():
         assert EXTRAS[extra](preset, architecture) == number, extra
+
+
+def checkpoint_method(preset: ModelPreset) -> str:
+    config = preset.config.get("text_config", preset.config)
+    quantization = preset.config.get("quantization_config", config.get("quantization_config", {}))
+    return str(quantization.get("quant_method", ""))
+
+
+@pytest.mark.parametrize("preset", [preset for preset in REAL if checkpoint_method(preset)], ids=by_name)
+def test_a_quantised_checkpoint_is_planned_below_nine_bits_a_weight(preset: ModelPreset) -> None:
+    architecture = load_preset(preset.name)
+    stored = sum(
+        tensor.stored.bytes_for(tensor.columns, tensor.rows) * tensor.count * layers
+        for tensor, layers in loaded_tensors(architecture)
+    )
+    assert 8 * stored < 9 * parameters(architecture)
 
 
 @pytest.mark.parametrize("preset", MODELS, ids=by_name)
