@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from planner.architecture import Architecture
+from planner.architecture import Architecture, Tower
 from planner.errors import UnsupportedModel
 from planner.readers.conditions import settle
 from planner.readers.decoder import Decoder
@@ -14,7 +14,6 @@ from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization.stated import quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
-from planner.readers.towers import read_towers
 from planner.readers.unknown import assumed_warning, bounding_family, check_refused, check_understood, check_used
 from planner.readers.values import Values
 from planner.units import shorten
@@ -71,7 +70,7 @@ def read_config(
     )
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)
-    towers, tower_warnings = read_towers(top, wrapper or family, decoder.hidden_size, stored)
+    towers, tower_warnings = _towers(top, wrapper or family, decoder)
     architecture = Architecture(
         name=name,
         title=title or name,
@@ -163,6 +162,15 @@ def _find_text(
         fallback=wrapper.nested_defaults,
         lifted={key: top.get(path) for key, path in wrapper.lifted.items() if top.has(path)},
     )
+
+
+def _towers(top: Values, family: Family, decoder: Decoder) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
+    """What stands beside the text model; most files have nothing and need not wait for the towers' rules."""
+    if not family.towers:
+        return (), ()
+    from planner.readers.towers import read_towers
+
+    return read_towers(top, family, decoder.hidden_size, decoder.stored)
 
 
 def _tied(top: Values, text: Values) -> bool:
