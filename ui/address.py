@@ -70,17 +70,18 @@ def _weights_format(key: str, value: str) -> dict[str, Any]:
     return {key: find_format(presets.formats(), value, "weights").name}
 
 
+def _cache_format(key: str, value: str) -> dict[str, Any]:
+    return {key: find_format(presets.formats(), value, "cache").name}
+
+
 def _cache(key: str, value: str) -> dict[str, Any]:
     if value in form.COMMON_CACHES:
         return {key: value}
-    name = find_format(presets.formats(), value, "cache").name
-    if name in ("bf16", "fp16"):
-        return {key: form.SIXTEEN_BIT}
-    return {key: name} if name in form.COMMON_CACHES else {"kv_cache_k": name, "kv_cache_v": name}
+    return form.cache_state(find_format(presets.formats(), value, "cache").name)
 
 
 def _one_cache(key: str, value: str) -> dict[str, Any]:
-    return {key: value if value == form.SAME else find_format(presets.formats(), value, "cache").name}
+    return {key: value} if value == form.SAME else _cache_format(key, value)
 
 
 def _quantize(key: str, value: str) -> dict[str, Any]:
@@ -96,6 +97,7 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "weights_format": _weights_format,
     "quantize": _quantize,
     "kv_cache": _cache,
+    "kv_cache_format": _cache_format,
     "kv_cache_k": _one_cache,
     "kv_cache_v": _one_cache,
     **dict.fromkeys(SIZES, _size),

@@ -16,8 +16,8 @@ from ui.words import ITEM_NAMES, PART_NAMES
 
 FONT_PX = 12
 _SOLID = frozenset({Part.WEIGHTS, Part.RUNTIME, Part.CACHE})
-_BAR = {"bottom": 0, "center": 0.33, "top": 0.66}
-_RULE_TOP, _LABEL = 0.76, 0.9
+_BAR = {"bottom": 0.1, "center": 0.4, "top": 0.7}
+_RULE_TOP, _LABEL = 0.8, 0.91
 """Heights within the card's bar, from the axis up: the bar itself, the end of the rule and the label above it."""
 _TOKENS_AXIS = "datum.value >= 1024 ? format(datum.value / 1024, ',d') + 'k' : format(datum.value, 'd')"
 
@@ -79,7 +79,7 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
         line.mark_area(color=colours.WEIGHTS, opacity=0.14, clip=True).encode(y2=alt.datum(1)),
         line.mark_line(color=colours.WEIGHTS, strokeWidth=3, clip=True),
         *_regions(ink),
-        *_limit(border, tokens, x, y, ink),
+        *_limit(border, tokens, fits, x, y, ink),
         *_own_point(border, tokens, users, fits, x, y, ink),
     ]
     return _finished(alt.layer(*layers), height=300)
@@ -140,16 +140,18 @@ def _regions(ink: str) -> list[alt.Chart]:
     ]
 
 
-def _limit(border: Frontier, tokens: int, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
-    """The most users at the plan's context, on the border."""
+def _limit(border: Frontier, tokens: int, fits: bool, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
+    """The most users at the plan's context, on the border; its label on the other side than the plan's."""
     if not border.limit_users or border.limit_users > border.most_users:
         return []
     users = "1 user" if border.limit_users == 1 else f"{border.limit_users:,} users"
     row = {"tokens": tokens, "users": border.limit_users, "label": f"limit: {users} at {tokens:,}"}
     mark = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y)
+    above = mark.mark_text(align="left", dx=7, dy=-11, color=ink)
+    label = above if fits else mark.mark_text(align="right", dx=-7, dy=13, color=ink)
     return [
         mark.mark_point(shape="circle", size=45, filled=True, color=colours.WEIGHTS, opacity=1),
-        mark.mark_text(align="left", dx=7, dy=-11, color=ink).encode(text="label:N"),
+        label.encode(text="label:N"),
     ]
 
 

@@ -19,7 +19,7 @@ AS_PUBLISHED = "as published"
 OTHER = "other"
 COMMON_WEIGHTS = (AS_PUBLISHED, "int8", "int4-g128", OTHER)
 SIXTEEN_BIT = "16 bit"
-COMMON_CACHES = (SIXTEEN_BIT, "fp8", "q4_0")
+COMMON_CACHES = (SIXTEEN_BIT, "fp8", "q4_0", OTHER)
 SAME = "same"
 USUAL = "usual"
 QUANTIZE = (USUAL, "linear", "all")
@@ -32,6 +32,7 @@ DEFAULTS: State = {
     "weights_format": "fp16",
     "quantize": USUAL,
     "kv_cache": SIXTEEN_BIT,
+    "kv_cache_format": "q8_0",
     "kv_cache_k": SAME,
     "kv_cache_v": SAME,
     "context": 8_192,
@@ -83,9 +84,8 @@ def to_state(choices: Choices) -> dict[str, Any]:
     state = {
         "weights": AS_PUBLISHED,
         "quantize": choices.quantize or USUAL,
-        "kv_cache": SIXTEEN_BIT,
-        "kv_cache_k": SAME,
-        "kv_cache_v": SAME,
+        "kv_cache_k": choices.kv_cache_k or SAME,
+        "kv_cache_v": choices.kv_cache_v or SAME,
         "context": choices.context or DEFAULTS["context"],
         "users": choices.users,
         "device_count": choices.device_count or 1,
@@ -98,7 +98,7 @@ def to_state(choices: Choices) -> dict[str, Any]:
     titles = {name: title for title, name in model_names().items()}
     if choices.model in titles:
         state["model"] = titles[choices.model]
-    return state | weights_state(choices.weights) | cache_state(choices)
+    return state | weights_state(choices.weights) | cache_state(choices.kv_cache)
 
 
 def weights_state(name: str | None) -> dict[str, str]:
@@ -110,16 +110,13 @@ def weights_state(name: str | None) -> dict[str, str]:
     return {"weights": OTHER, "weights_format": name}
 
 
-def cache_state(choices: Choices) -> dict[str, str]:
-    """The fields for the cache: a common format for both, or keys and values apart."""
-    if choices.kv_cache in COMMON_CACHES:
-        state = {"kv_cache": choices.kv_cache}
-    elif choices.kv_cache is not None:
-        state = {"kv_cache_k": choices.kv_cache, "kv_cache_v": choices.kv_cache}
-    else:
-        state = {}
-    apart = {"kv_cache_k": choices.kv_cache_k, "kv_cache_v": choices.kv_cache_v}
-    return state | {key: name for key, name in apart.items() if name is not None}
+def cache_state(name: str | None) -> dict[str, str]:
+    """The fields for one cache format: a common one is named at once, any other under *other*."""
+    if name is None or name in ("bf16", "fp16"):
+        return {"kv_cache": SIXTEEN_BIT}
+    if name in COMMON_CACHES:
+        return {"kv_cache": name}
+    return {"kv_cache": OTHER, "kv_cache_format": name}
 
 
 def _weights(fields: State) -> str | None:
@@ -130,10 +127,8 @@ def _weights(fields: State) -> str | None:
 
 def _caches(fields: State, own_cache: NumberFormat | None) -> dict[str, str | None]:
     """16 bit is what most models use unasked, so it is said only to one whose checkpoint says otherwise."""
-    both = fields["kv_cache"]
+    both = fields["kv_cache_format"] if fields["kv_cache"] == OTHER else fields["kv_cache"]
     if both == SIXTEEN_BIT:
         both = "bf16" if own_cache is not None and not own_cache.is_unquantized else None
     key, value = (None if fields[name] == SAME else fields[name] for name in ("kv_cache_k", "kv_cache_v"))
-    if key is not None and key == value:
-        return {"kv_cache": key}
     return {"kv_cache": both, "kv_cache_k": key, "kv_cache_v": value}

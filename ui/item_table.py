@@ -24,7 +24,10 @@ STYLE = f"""<style>
 .kv-items small {{ display: block; opacity: .75; font-size: .8rem; }}
 .kv-swatch {{ display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; margin-right: .5rem; }}
 .kv-items summary {{ cursor: pointer; min-height: 1.6rem; }}
-.kv-items details > div {{ margin: .3rem 0 .4rem 1.3rem; font-size: .9rem; line-height: 1.55; }}
+.kv-card {{ container-type: inline-size; }}
+.kv-items details > div {{ width: calc(100cqw - 1.7rem); margin: .3rem calc(1.3rem - 100cqw) .4rem 1.3rem;
+  font-size: .9rem; line-height: 1.55; }}
+.kv-items tr:has(small) details > div {{ margin-top: 1.1rem; }}
 .kv-items details > div, .kv-items summary {{ overflow-wrap: anywhere; }}
 .kv-items details p {{ margin: 0 0 .35rem; }}
 .kv-badge {{ display: inline-block; padding: 0 .5rem; border-radius: 1rem; font-size: .82rem; line-height: 1.35rem;
@@ -41,9 +44,10 @@ def item_table(answer: Answer, chosen: Chosen) -> str:
     rows = [_item_row(item, answer, chosen) for kind in Kind for item in answer.items if item.kind is kind]
     if answer.free_bytes > 0:
         rows.append(_free_row(answer))
-    return f"""{STYLE}<table class="kv-items"><thead><tr><th scope="col">What</th><th scope="col">GiB</th>
-<th scope="col" class="kv-share">Share</th><th scope="col" class="kv-basis">Basis</th></tr></thead>
-<tbody>{"".join(rows)}</tbody><tfoot>{_last_line(answer)}</tfoot></table>"""
+    return f"""{STYLE}<div class="kv-card"><table class="kv-items">
+<thead><tr><th scope="col">What</th><th scope="col">GiB</th><th scope="col" class="kv-share">Share</th>
+<th scope="col" class="kv-basis">Basis</th></tr></thead>
+<tbody>{"".join(rows)}</tbody><tfoot>{_last_line(answer)}</tfoot></table></div>"""
 
 
 def _last_line(answer: Answer) -> str:

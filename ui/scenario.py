@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
@@ -40,9 +41,10 @@ def scenario() -> Scenario:
     with st.sidebar:
         st.markdown("**Your set-up**")
         line = st.empty()
-        _main_fields()
+        apart = _main_fields()
         with st.expander("More: several cards, runtime, own config", key="more"):
             _more_fields()
+    _say_apart(apart)
     found = _answered()
     short = found.verdict.short if found.verdict else "**no answer yet**: see the page"
     line.markdown(f"{ICONS[found.verdict.state] if found.verdict else ':material/help:'} {short}")
@@ -52,9 +54,16 @@ def scenario() -> Scenario:
 
 
 def apply(choices: Choices) -> None:
-    """Sets the fields so that they ask for *choices*; for use in a widget's callback."""
+    """Sets the fields so that they ask for *choices*; for use in a widget's callback.
+
+    The address follows those on the page by itself. One that is yet to appear is not bound to it so far.
+    """
+    state = form.to_state(choices)
+    for key, value in state.items():
+        if key not in st.session_state and value != form.DEFAULTS[key]:
+            st.query_params[key] = value
     st.session_state.pop(_NOTES, None)
-    st.session_state.update(form.to_state(choices))
+    st.session_state.update(state)
 
 
 def _read_address() -> None:
@@ -75,7 +84,8 @@ def _read_address() -> None:
         st.rerun()
 
 
-def _main_fields() -> None:
+def _main_fields() -> DeltaGenerator:
+    """The fields that every plan needs; returns the place beneath the cache's format."""
     _select("model", "Model", list(form.model_names()), help="Type a part of the name to search.")
     own_config.note()
     _select(
@@ -87,8 +97,20 @@ def _main_fields() -> None:
     if st.session_state["weights"] == form.OTHER:
         _select("weights_format", "Weights format", list(form.format_names("weights")), help=_FORMAT_HELP)
     _segments("kv_cache", "Cache stored in", form.COMMON_CACHES, help=_CACHE_HELP)
+    if st.session_state["kv_cache"] == form.OTHER:
+        _select("kv_cache_format", "Cache format", list(form.format_names("cache")), help=_FORMAT_HELP)
+    apart = st.empty()
     _number("context", "Tokens per user", MAX_TOKENS, help="Prompt and answer together. 1,000 tokens ≈ 750 words.")
     _number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
+    return apart
+
+
+def _say_apart(place: DeltaGenerator) -> None:
+    """What *More* says of keys or values alone overrules the cache's format, so it is said there."""
+    chosen = {"keys": st.session_state["kv_cache_k"], "values": st.session_state["kv_cache_v"]}
+    said = ", ".join(f"{what} in {name}" for what, name in chosen.items() if name != form.SAME)
+    if said:
+        place.caption(f"Under *More*: {said}.")
 
 
 def _more_fields() -> None:
@@ -169,7 +191,7 @@ _WEIGHTS_HELP = (
     "*as published*: as the model's own file stores them, 16 bit for most. **int8** takes half of that, "
     "**int4-g128** a quarter and a little for its scales (4.125 bits). *other*: every format that is known."
 )
-_FORMAT_HELP = "GGUF types, NF4, FP8, MXFP4 and all others, counted by whole blocks."
+_FORMAT_HELP = "Every format that is known, counted by whole blocks with their scales."
 _CACHE_HELP = "What each token leaves behind, its keys and values. 8 bit holds twice as many tokens as 16 bit."
 _OVERHEAD_HELP = (
     "Everything on the card that is neither weights nor cache: libraries, activations, fragments. "

@@ -16,7 +16,7 @@ from ui.examples import EXAMPLES
         Choices(model="qwen3-8b", device="h100-sxm", device_count=4, weights="q4_k", context=100, users=7),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", quantize="all", context=1, overhead="2GiB"),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="q8_0", context=1),
-        Choices(model="qwen3-8b", memory="9GiB", kv_cache_k="q8_0", kv_cache_v="q4_0", context=1),
+        Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", kv_cache_k="q8_0", kv_cache_v="q4_0", context=1),
     ],
 )
 def test_choices_survive_the_form(choices: Choices) -> None:
@@ -45,7 +45,8 @@ def test_16_bit_is_said_to_a_checkpoint_that_asks_for_8() -> None:
         ({"weights": "nf4"}, {"weights": "other", "weights_format": "nf4"}),
         ({"weights": "checkpoint"}, {"weights": "as published"}),
         ({"kv_cache": "bf16"}, {"kv_cache": "16 bit"}),
-        ({"kv_cache": "q8_0"}, {"kv_cache_k": "q8_0", "kv_cache_v": "q8_0"}),
+        ({"kv_cache": "q8_0"}, {"kv_cache": "other", "kv_cache_format": "q8_0"}),
+        ({"kv_cache_k": "f16"}, {"kv_cache_k": "fp16"}),
         ({"context": "131,072", "users": "2"}, {"context": 131_072, "users": 2}),
         ({"overhead": ""}, {"overhead": ""}),
     ],

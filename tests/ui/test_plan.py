@@ -125,8 +125,15 @@ def test_other_formats_are_one_choice_away(open_app: OpenApp) -> None:
     app = open_app(model="7b-class", memory="8GiB", weights="q4_k", kv_cache="q5_1", users="1")
     assert app.button_group(key="weights").value == "other"
     assert app.selectbox(key="weights_format").value == "q4_k"
-    assert (app.selectbox(key="kv_cache_k").value, app.selectbox(key="kv_cache_v").value) == ("q5_1", "q5_1")
+    assert app.button_group(key="kv_cache").value == "other"
+    assert app.selectbox(key="kv_cache_format").value == "q5_1"
     assert "--weights q4_k --kv-cache q5_1" in words(app)
+
+
+def test_keys_and_values_apart_are_said_where_the_cache_is_chosen(open_app: OpenApp) -> None:
+    app = open_app(kv_cache_v="q8_0")
+    assert "Under *More*: values in q8_0." in words(app)
+    assert "--kv-cache-v q8_0" in words(app)
 
 
 def test_the_method_is_shown_with_its_examples_as_code(open_app: OpenApp) -> None:
