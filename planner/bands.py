@@ -41,7 +41,7 @@ SCALES = {
     ),
     Show.USERS: Scale(
         from_little=(1, 4, 16, 64),
-        words=("✕ does not fit", "▲ loads, no such user", "1 – 3", "4 – 15", "16 – 63", "64 or more"),
+        words=("✕ does not fit", "▲ loads, not one user", "1 – 3", "4 – 15", "16 – 63", "64 or more"),
     ),
 }
 """1k = 1,024 tokens."""

@@ -7,34 +7,46 @@ from planner.table import TableRow
 from planner.units import format_bytes, format_count, format_size, words_for_tokens
 
 
-def reading(cells: Sequence[TableRow]) -> str:
+def reading(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tokens: int = 0) -> str:
     """Two cells whose weights are about equal and whose room is not; ``**`` and ``*`` mark what to stress.
 
-    The first is one that loads and leaves too little, or else one that does not load.
+    The first is one that loads and leaves too little, or else one that does not load. *context_tokens* is what each
+    user has where the table shows users.
     """
-    good = [cell for cell in cells if band(cell, Show.TOKENS) >= Band.LITTLE]
-    poor = [cell for cell in cells if band(cell, Show.TOKENS) is Band.TIGHT] or [
-        cell for cell in cells if not cell.loads
-    ]
-    if not good:
-        return _sentence(poor[0]) if poor else ""
-    if not poor:
-        return _sentence(good[0])
-    others = [cell for cell in good if cell.model != poor[0].model] or good
-    nearest = min(others, key=lambda cell: (abs(cell.weights_bytes - poor[0].weights_bytes), cell.memory_bytes))
-    return f"{_sentence(poor[0])} {_sentence(nearest)}"
+    good = [cell for cell in cells if band(cell, show) >= Band.LITTLE]
+    poor = [cell for cell in cells if band(cell, show) is Band.TIGHT] or [cell for cell in cells if not cell.loads]
+    chosen = poor[:1]
+    if good and poor:
+        others = [cell for cell in good if cell.model != poor[0].model] or good
+        chosen.append(
+            min(others, key=lambda cell: (abs(cell.weights_bytes - poor[0].weights_bytes), cell.memory_bytes))
+        )
+    return " ".join(_sentence(cell, show, context_tokens) for cell in chosen or good[:1])
 
 
-def _sentence(cell: TableRow) -> str:
+def _sentence(cell: TableRow, show: Show, context_tokens: int) -> str:
     weighs = f"{cell.model} in {cell.weights} weighs {format_bytes(cell.weights_bytes)}"
-    size = format_size(cell.memory_bytes)
+    card = f"a card of {format_size(cell.memory_bytes)}"
     if not cell.loads:
-        return f"{weighs}: on a {size} card it is {format_bytes(cell.short_bytes)} too big with its runtime."
-    if cell.max_context_tokens is None:
-        return f"{weighs}: on a {size} card it keeps a conversation of any length."
-    tokens = (
-        f"**{format_count(cell.max_context_tokens)}** tokens, about {words_for_tokens(cell.max_context_tokens):,} words"
-    )
-    if band(cell, Show.TOKENS) is Band.TIGHT:
-        return f"{weighs}: it *loads* on a {size} card, but keeps only {tokens}."
-    return f"{weighs}: on a {size} card it keeps {tokens}."
+        return f"{weighs}: on {card} it is {format_bytes(cell.short_bytes)} too big with its runtime."
+    room = _tokens(cell) if show is Show.TOKENS else _users(cell, context_tokens)
+    if band(cell, show) is Band.TIGHT:
+        return f"{weighs}: it *loads* on {card}, but keeps only {room}."
+    return f"{weighs}: on {card} it keeps {room}."
+
+
+def _tokens(cell: TableRow) -> str:
+    count = cell.max_context_tokens
+    if count is None:
+        return "a conversation of any length"
+    return f"**{format_count(count)}** tokens, about {words_for_tokens(count):,} words"
+
+
+def _users(cell: TableRow, context_tokens: int) -> str:
+    """Room for no user at all is said in tokens: that is what they lack."""
+    each = f"of {format_count(context_tokens)} tokens"
+    if cell.max_users is None:
+        return f"any number of users {each}"
+    if cell.max_users == 0:
+        return f"{_tokens(cell)}: less than one user {each}"
+    return f"**{format_count(cell.max_users)}** {'user' if cell.max_users == 1 else 'users'} {each}"

@@ -40,14 +40,21 @@ def test_cells_in_words() -> None:
 def test_reading_sets_equal_weights_beside_unequal_room() -> None:
     cells = table(["7b-class", "13b-class-mha"], ["8GiB", "16GiB"], ["int8", "int4-g128"], BASE)
     assert reading(cells) == (
-        "13B class, no GQA (nominal) in int4-g128 weighs 6.24 GiB: it *loads* on a 8 GiB card, but keeps only **337** "
-        "tokens, about 250 words. 7B class (nominal) in int8 weighs 6.52 GiB: on a 16 GiB card it keeps **65,378** "
+        "13B class, no GQA (nominal) in int4-g128 weighs 6.24 GiB: it *loads* on a card of 8 GiB, but keeps only "
+        "**337** tokens, about 250 words. 7B class (nominal) in int8 weighs 6.52 GiB: on a card of 16 GiB it keeps **65,378** "
         "tokens, about 49,000 words."
     )
+
+
+def test_reading_of_a_table_of_users() -> None:
+    cells = table(["7b-class", "13b-class-mha"], ["8GiB", "16GiB"], ["int8", "int4-g128"], BASE)
+    said = reading(cells, Show.USERS, 8_192)
+    assert "keeps only **3,136** tokens, about 2,400 words: less than one user of 8,192 tokens." in said
+    assert "on a card of 16 GiB it keeps **7** users of 8,192 tokens." in said
 
 
 def test_reading_of_a_table_where_nothing_fits() -> None:
     cells = table(["70b-class"], ["8GiB"], ["int8"], BASE)
     assert reading(cells) == (
-        "70B class (nominal) in int8 weighs 65.19 GiB: on a 8 GiB card it is 58.69 GiB too big with its runtime."
+        "70B class (nominal) in int8 weighs 65.19 GiB: on a card of 8 GiB it is 58.69 GiB too big with its runtime."
     )

@@ -11,11 +11,11 @@ from typing import Any
 from planner import presets
 from planner.choices import Choices
 from planner.formats import NumberFormat
+from ui.words import AS_PUBLISHED
 
 State = Mapping[str, Any]
 
 ANOTHER_SIZE = "Another size"
-AS_PUBLISHED = "as published"
 OTHER = "other"
 COMMON_WEIGHTS = (AS_PUBLISHED, "int8", "int4-g128", OTHER)
 SIXTEEN_BIT = "16 bit"

@@ -9,6 +9,7 @@ from planner.table import TableRow
 from planner.units import format_rate, format_size
 from ui import colours
 from ui.charts import FONT_PX
+from ui.words import weights_label
 
 FILLS = {
     Band.TIGHT: ("#F2C14E", colours.DARK_TEXT),
@@ -89,7 +90,7 @@ def _header(cell: TableRow) -> str:
 
 
 def _row(cell: TableRow) -> str:
-    return f"{_safe(cell.model)}||{cell.weights}"
+    return f"{_safe(cell.model)}||{weights_label(cell)}"
 
 
 def _safe(model: str) -> str:
@@ -107,7 +108,7 @@ def _cell(cell: TableRow, show: Show) -> dict[str, object]:
         "fill": fill,
         "ink": text_ink,
         "model": cell.model,
-        "weights": cell.weights,
+        "weights": weights_label(cell),
         "memory": format_size(cell.memory_bytes),
         "left": text,
     }

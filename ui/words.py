@@ -6,7 +6,9 @@ from planner.card import Part
 from planner.choices import Chosen
 from planner.deployment import CHECKPOINT
 from planner.line_item import Basis, LineItem
+from planner.table import TableRow
 
+AS_PUBLISHED = "as published"
 ICONS = {
     State.FITS: ":green[:material/check_circle:]",
     State.TIGHT: ":orange[:material/warning:]",
@@ -35,6 +37,11 @@ def sizes_in_words(sizes: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def weights_label(cell: TableRow) -> str:
+    """A table's weights format; what the file itself stores is called as the form calls it."""
+    return AS_PUBLISHED if cell.weights == CHECKPOINT else cell.weights
+
+
 def set_up_line(chosen: Chosen, answer: Answer) -> str:
     """The whole set-up in a line: ``Llama-3.1-8B · RTX 4090 · bf16, as published · 4 × 8,192 tokens``."""
     cards = answer.device if answer.device_count == 1 else f"{answer.device_count} × {answer.device}"
@@ -54,4 +61,4 @@ def weights_words(chosen: Chosen, answer: Answer) -> str:
     if answer.weights != CHECKPOINT:
         return answer.weights
     stored = chosen.architecture.stored_as
-    return f"{stored}, as published" if stored else "as published"
+    return f"{stored}, {AS_PUBLISHED}" if stored else AS_PUBLISHED

@@ -46,8 +46,8 @@ def test_the_8_16_24_table(open_app: OpenApp, model: str, weights: str, card: st
 
 def test_read_it_like_this_sets_337_beside_65_378(open_app: OpenApp) -> None:
     said = words(open_app(PAGE))
-    assert "it *loads* on a 8 GiB card, but keeps only **337** tokens, about 250 words." in said
-    assert "on a 16 GiB card it keeps **65,378** tokens, about 49,000 words." in said
+    assert "it *loads* on a card of 8 GiB, but keeps only **337** tokens, about 250 words." in said
+    assert "on a card of 16 GiB it keeps **65,378** tokens, about 49,000 words." in said
 
 
 def test_runtime_and_cache_come_from_the_set_up(open_app: OpenApp) -> None:

@@ -8,7 +8,6 @@ import streamlit as st
 
 from planner.bands import Show, cell_text
 from planner.choices import Choices
-from planner.deployment import CHECKPOINT
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
 from planner.table_words import reading
@@ -17,7 +16,7 @@ from ui import colours, form, own_config, page
 from ui.export import download_buttons
 from ui.heat_table import heat_table, legend
 from ui.scenario import scenario
-from ui.words import sizes_in_words
+from ui.words import sizes_in_words, weights_label
 
 TOKENS, USERS = "Tokens left", "Users at once"
 SHOWN = {TOKENS: Show.TOKENS, USERS: Show.USERS}
@@ -27,14 +26,14 @@ SIZES = [f"{size} GiB" for size in (8, 12, 16, 24, 48, 80)]
 DEFAULT_WEIGHTS = ["fp16", "int8", "int4-g128"]
 MAX_MODELS = 20
 MAX_SIZES = 10
-COLUMNS = ("Model", "Weights in", "Card", "Weights", "A token costs", "Tokens left, one user", "Users at once")
+COLUMNS = ("Model", "Stored in", "Card", "Weights", "A token costs", "Tokens left", "Users")
 STYLE = """<style>
 .kv-legend { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; font-size: .9rem; }
 .kv-key { display: inline-flex; align-items: center; gap: .4rem; }
 .kv-box { width: 1rem; height: .8rem; border-radius: 3px; border: 1px solid; }
 .kv-wide { overflow-x: auto; }
 .kv-wide table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.kv-wide th, .kv-wide td { padding: .3rem .7rem; text-align: right; white-space: nowrap; border: 0;
+.kv-wide th, .kv-wide td { padding: .3rem .6rem; text-align: right; white-space: nowrap; border: 0;
   border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
 .kv-wide :is(th, td):nth-child(-n+2) { text-align: left; }
 </style>"""
@@ -60,7 +59,7 @@ def main() -> None:
     explained.markdown(_meaning(show, base))
     st.html(_legend(show))
     st.altair_chart(heat_table(cells, show), alt=_alt(cells, show), key="heat_table")
-    st.markdown(f"**Read it like this.** {reading(cells)}")
+    st.markdown(f"**Read it like this.** {reading(cells, show, base.context or 0)}")
     rows = [as_row(cell) for cell in cells]
     download_buttons(rows, lambda: heat_table(cells, show, colours.PRINT_INK), "kv-budget-table")
     with st.expander("The same as a table, with every figure", key="as_table"):
@@ -97,6 +96,7 @@ def _controls() -> tuple[Show, list[str], list[str], list[str]]:
             filter_mode="contains",
             bind="query-params",
         )
+        st.caption("Cache, runtime, number of cards and tokens per user come from the set-up.")
         more = st.text_input(
             "Other sizes", key="more_sizes", max_chars=100, placeholder="10GiB, 32GiB", bind="query-params"
         )
@@ -152,12 +152,12 @@ def _html(cells: Sequence[TableRow]) -> str:
 def _figures(cell: TableRow) -> tuple[str, ...]:
     return (
         cell.model,
-        form.AS_PUBLISHED if cell.weights == CHECKPOINT else cell.weights,
+        weights_label(cell),
         format_size(cell.memory_bytes),
         format_bytes(cell.weights_bytes),
         f"{cell.kv_bytes_per_token:,} B",
         cell_text(cell, Show.TOKENS),
-        cell_text(cell, Show.USERS),
+        cell_text(cell, Show.USERS) if cell.loads else "–",
     )
 
 
