@@ -1,8 +1,9 @@
-"""The app: page set-up and navigation. Start it with ``make app`` or ``streamlit run app.py``."""
+"""The app: page set-up, navigation and the form that all pages share. ``make app`` starts it."""
 
 import streamlit as st
 
 from ui.page import DRAWER
+from ui.scenario import sidebar
 
 st.set_page_config(
     page_title="KV Budget",
@@ -10,11 +11,13 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="expanded" if st.session_state.pop(DRAWER, False) else "auto",
 )
-st.navigation(
+page = st.navigation(
     [
         st.Page("ui/pages/plan.py", title="Plan", default=True),
         st.Page("ui/pages/tables.py", title="Tables"),
         st.Page("ui/pages/method.py", title="Method", visibility="hidden"),
     ],
     position="top",
-).run()
+)
+sidebar()
+page.run()

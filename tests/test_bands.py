@@ -41,8 +41,8 @@ def test_reading_sets_equal_weights_beside_unequal_room() -> None:
     cells = table(["7b-class", "13b-class-mha"], ["8GiB", "16GiB"], ["int8", "int4-g128"], BASE)
     assert reading(cells) == (
         "13B class, no GQA (nominal) in int4-g128 weighs 6.24 GiB: it *loads* on a card of 8 GiB, but keeps only "
-        "**337** tokens, about 250 words. 7B class (nominal) in int8 weighs 6.52 GiB: on a card of 16 GiB it keeps **65,378** "
-        "tokens, about 49,000 words."
+        "**337** tokens, about 250 words. 7B class (nominal) in int8 weighs 6.52 GiB: on a card of 16 GiB it keeps "
+        "**65,378** tokens, about 49,000 words."
     )
 
 

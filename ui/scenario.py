@@ -7,7 +7,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.answer import Answer, answer
-from planner.architecture import Architecture
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
@@ -28,15 +27,18 @@ class Scenario:
     """What the sidebar asks. *chosen*, *answer* and *verdict* are there unless *problem* says why they are not."""
 
     choices: Choices
-    architecture: Architecture | None = None
     chosen: Chosen | None = None
     answer: Answer | None = None
     verdict: Verdict | None = None
     problem: str = ""
 
 
-def scenario() -> Scenario:
-    """Draws the sidebar and answers it; says once, above the page, what a link asked for in vain."""
+def sidebar() -> None:
+    """Draws the set-up, with the answer in a line; says once, above the page, what a link asked for in vain.
+
+    The app's main script calls this, not a page: values in the address belong to the script that drew their fields, and
+    would be dropped on the way to another page.
+    """
     _read_address()
     with st.sidebar:
         st.markdown("**Your set-up**")
@@ -45,12 +47,27 @@ def scenario() -> Scenario:
         with st.expander("More: several cards, runtime, own config", key="more"):
             _more_fields()
     _say_apart(apart)
-    found = _answered()
-    short = found.verdict.short if found.verdict else "**no answer yet**: see the page"
-    line.markdown(f"{ICONS[found.verdict.state] if found.verdict else ':material/help:'} {short}")
+    words = scenario().verdict
+    short = words.short if words else "**no answer yet**: see the page"
+    line.markdown(f"{ICONS[words.state] if words else ':material/help:'} {short}")
     if st.session_state.get(_NOTES):
         st.info("  \n".join(st.session_state[_NOTES]), icon=":material/link_off:")
-    return found
+
+
+def scenario() -> Scenario:
+    """What the fields ask, answered; where they are not drawn, as they stand at first."""
+    state = {key: st.session_state[key] for key in form.DEFAULTS if key in st.session_state}
+    architecture = own_config.architecture()
+    choices = form.to_choices(state)
+    try:
+        if architecture is None:
+            architecture = load_preset(choices.model)
+        choices = form.to_choices({**state, "model": architecture.name}, architecture.cache_format)
+        chosen = choose(choices, architecture)
+        found = answer(architecture, chosen.deployment, chosen.workload)
+    except PlannerError as error:
+        return Scenario(choices=choices, problem=str(error))
+    return Scenario(choices=choices, chosen=chosen, answer=found, verdict=verdict(found))
 
 
 def apply(choices: Choices) -> None:
@@ -123,21 +140,6 @@ def _more_fields() -> None:
     _select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
     _select("kv_cache_v", "Values stored in", caches, help="*same*: as the cache.")
     own_config.uploader()
-
-
-def _answered() -> Scenario:
-    state = {key: st.session_state[key] for key in form.DEFAULTS if key in st.session_state}
-    architecture = own_config.architecture()
-    choices = form.to_choices(state)
-    try:
-        if architecture is None:
-            architecture = load_preset(choices.model)
-        choices = form.to_choices({**state, "model": architecture.name}, architecture.cache_format)
-        chosen = choose(choices, architecture)
-        found = answer(architecture, chosen.deployment, chosen.workload)
-    except PlannerError as error:
-        return Scenario(choices=choices, architecture=architecture, problem=str(error))
-    return Scenario(choices=choices, architecture=architecture, chosen=chosen, answer=found, verdict=verdict(found))
 
 
 def _changed() -> None:

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.scenario import scenario
-
 METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
 _EXAMPLE = re.compile(r"(?:^ *(?:>>>|\.\.\.)(?: .*)?\n(?:^ *(?!>>>|\.\.\.)\S.*\n)*)+", re.MULTILINE)
 
 
 def main() -> None:
-    scenario()
     st.markdown(fenced(METHOD.read_text(encoding="utf-8")))
 
 

@@ -69,7 +69,7 @@ def main() -> None:
 
 def _base(choices: Choices) -> Choices:
     """What the set-up says of everything that is not an axis of the table."""
-    return replace(choices, model="", device=None, memory=None, weights=None)
+    return replace(choices, model="", device=None, memory=None, weights=None, users=1)
 
 
 def _controls() -> tuple[Show, list[str], list[str], list[str]]:
