@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from planner.architecture import Architecture
 from planner.budget import MemoryBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.deployment import CHECKPOINT, Deployment, Workload
+from planner.deployment import Deployment, Workload
 from planner.engines import find_engine
 from planner.engines.base import EngineReport
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
@@ -73,7 +73,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         model=architecture.title,
         device=deployment.device.title,
         device_count=deployment.device_count,
-        weights=deployment.weights.format.name if deployment.weights.format else CHECKPOINT,
+        weights=deployment.weights.name,
         stored_as=architecture.stored_as,
         quantize=deployment.weights.quantize,
         kv_cache_k=deployment.kv_cache_k.name,

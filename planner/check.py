@@ -11,6 +11,7 @@ from planner.engine_data import Setting
 from planner.engines import ENGINES
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
+from planner.gguf_mixes import LAYERS
 from planner.presets import ModelPreset
 from planner.speculation import PublishedDraft
 
@@ -21,6 +22,9 @@ def check_presets() -> Iterator[str]:
     for number_format in found_formats.values():
         validate(NumberFormat, asdict(number_format), f"formats.toml: {number_format.name}")
     yield f"{len(found_formats)} formats"
+    for name in presets.mix_names():
+        check_mix(name)
+    yield f"{len(presets.mix_names())} GGUF file types"
     _unique_names({name: device.aliases for name, device in presets.devices().items()}, "devices.toml")
     for device in presets.devices().values():
         validate(Device, asdict(device), f"devices.toml: {device.name}")
@@ -45,6 +49,14 @@ def check_presets() -> Iterator[str]:
     for name, request_set in performance_presets.request_sets().items():
         validate(RequestSet, asdict(request_set), f"workloads.toml: {name}")
     yield f"{len(performance_presets.request_sets())} workloads"
+
+
+def check_mix(name: str) -> None:
+    """Whether the file type *name* names only formats, and layers that are known."""
+    mix = presets.find_mix(name)
+    for rule in mix.rules if mix else ():
+        if rule.layers and rule.layers not in LAYERS:
+            raise BadPreset(f"Value of 'gguf_mixes.toml: {name}.rules.layers' must be one of: {', '.join(LAYERS)}.")
 
 
 def _unique_names(aliases: dict[str, tuple[str, ...]], where: str) -> None:

@@ -9,16 +9,18 @@ from functools import cache
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.deployment import CHECKPOINT, Deployment, Device, Workload
+from planner.deployment import Deployment, Device, Workload
 from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
-from planner.formats import NumberFormat, QuantScheme, find_format
+from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
 from planner.units import format_size, parse_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
+MIX = "mix"
+"""In place of these where a GGUF file type decides tensor by tensor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +123,21 @@ def stated_device(memory_bytes: int) -> Device:
 
 
 def choose_weights(name: str | None, quantize: str | None, architecture: Architecture) -> QuantScheme:
-    """How weights are stored. Nominal classes have no file: fp16 and every parameter unless said otherwise."""
+    """How weights are stored. Nominal classes have no file: fp16 and every parameter unless said otherwise.
+
+    A name that is both a GGUF file type and a format, such as q4_0, means the file type; with *quantize* the format.
+    """
     known = presets.formats()
     rule = quantize or ("all" if architecture.nominal else "linear")
     if rule not in QUANTIZE:
         raise PlannerError(f"quantize = {rule!r} is not known; choose one of: {', '.join(QUANTIZE)}.")
-    chosen = name or ("fp16" if architecture.nominal else CHECKPOINT)
-    weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights")
+    chosen = (name or ("fp16" if architecture.nominal else CHECKPOINT)).strip().lower()
+    mix = None if chosen in known and (quantize or architecture.nominal) else presets.find_mix(chosen)
+    if mix is not None:
+        if quantize:
+            raise PlannerError(f"{chosen} decides about every tensor by itself: leave --quantize out.")
+        return QuantScheme(format=None, rest=_sixteen_bit(architecture), quantize=MIX, mix=mix)
+    weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights", presets.mix_names())
     return QuantScheme(format=weights, rest=_sixteen_bit(architecture), quantize=rule)
 
 

@@ -6,8 +6,6 @@ from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
 
-CHECKPOINT = "checkpoint"
-"""The weights' name when they are kept as the model's own file stores them."""
 MAX_TOKENS = 2**33
 """No request is longer; a bound so that absurd input is refused and searches end."""
 MAX_USERS = 10**7

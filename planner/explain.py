@@ -17,6 +17,7 @@ from planner.architecture import (
 from planner.deployment import Deployment, Workload
 from planner.engines.split import split_heads
 from planner.formats import NumberFormat
+from planner.gguf_mixes import as_stored
 from planner.kv_cache import mixer_spec
 from planner.naive import one_formula_bytes_per_token
 from planner.weights import bytes_by_role, parameters_by_role
@@ -61,6 +62,7 @@ class NaiveCache:
 
 def weights_terms(architecture: Architecture, deployment: Deployment) -> tuple[WeightsTerm, ...]:
     """The text model's weights by role, largest first; towers are items of their own."""
+    architecture = as_stored(architecture, deployment.weights)
     sizes = bytes_by_role(
         architecture.layers, architecture.tensors, deployment.weights, tensor_parallel=deployment.tensor_parallel
     )

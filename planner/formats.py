@@ -1,6 +1,6 @@
 """How numbers are stored: blocks of elements, the scales beside them, and which tensor role takes which format."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -24,6 +24,8 @@ class Role(StrEnum):
 
 
 QUANTIZED_ROLES = frozenset({Role.LINEAR, Role.EXPERT})
+CHECKPOINT = "checkpoint"
+"""The weights' name when they are kept as the model's own file stores them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +83,60 @@ class NumberFormat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MixRule:
+    """Tensors called one of *tensors*, in *layers* (empty: in all), take *format* where the model is so shaped.
+
+    *experts*, *not_experts*, *min_experts*: the number of experts; *min_gqa*: query heads to a key-value head;
+    *model_layers*: the number of layers.
+    """
+
+    tensors: tuple[str, ...]
+    format: NumberFormat
+    layers: str = ""
+    experts: int | None = None
+    not_experts: int | None = None
+    min_experts: int = 0
+    min_gqa: int = 0
+    model_layers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufMix:
+    """A GGUF file type: *format* for matrices unless one of *rules* comes first, formats of *head* and *embedding*.
+
+    *full* is for what is not quantised; *fallbacks* take the place of formats whose blocks do not fill a row, and
+    *unfilled* where that does not help. *fused_qkv* are the model types whose queries, keys and values are one tensor.
+    """
+
+    name: str
+    title: str
+    format: NumberFormat
+    head: NumberFormat
+    embedding: NumberFormat
+    full: NumberFormat
+    unfilled: NumberFormat
+    fallbacks: Mapping[str, NumberFormat]
+    rules: tuple[MixRule, ...] = ()
+    fused_qkv: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuantScheme:
     """Which format each tensor role is stored in. ``None`` for *format*: as the model's own file stores it.
 
     *quantize* ``linear`` leaves embedding, head, norms, router and biases in *rest* (16 bit); ``all`` converts all.
+    With a *mix*, *format* is ``None`` and the model's tensors are first stored as the mix decides.
     """
 
     format: NumberFormat | None
     rest: NumberFormat
     quantize: str = "linear"
+    mix: GgufMix | None = None
+
+    @property
+    def name(self) -> str:
+        chosen = self.format or self.mix
+        return CHECKPOINT if chosen is None else chosen.name
 
     def format_of(self, role: Role, stored: NumberFormat) -> NumberFormat:
         if self.format is None:
@@ -99,11 +146,14 @@ class QuantScheme:
         return self.rest
 
 
-def find_format(formats: Mapping[str, NumberFormat], name: str, use: str) -> NumberFormat:
-    """The format of this name or alias for *use*, ``weights`` or ``cache``; raises UnknownName with what exists."""
+def find_format(formats: Mapping[str, NumberFormat], name: str, use: str, also: Iterable[str] = ()) -> NumberFormat:
+    """The format of this name or alias for *use*, ``weights`` or ``cache``.
+
+    Raises UnknownName with what exists, and *also* these names.
+    """
     found = formats.get(name.strip().lower())
     if found is not None and getattr(found, use):
         return found
-    known = sorted({f.name for f in formats.values() if getattr(f, use)})
+    known = sorted({f.name for f in formats.values() if getattr(f, use)} | set(also))
     reason = "is not known" if found is None else f"cannot store {use}"
     raise UnknownName(f"Format {name!r} {reason}; for {use} choose one of: {', '.join(known)}.")

@@ -59,6 +59,19 @@ def format_rows() -> list[Row]:
                 "source": found.source,
             },
         )
+    for name in presets.mix_names():
+        mix = presets.find_mix(name)
+        if mix is not None and name not in seen:
+            seen[name] = {
+                "name": name,
+                "title": f"{mix.title}: a type for each tensor",
+                "elements": None,
+                "bytes": None,
+                "bits_per_element": None,
+                "weights": True,
+                "cache": False,
+                "source": "llama.cpp, src/llama-quant.cpp",
+            }
     return list(seen.values())
 
 

@@ -15,7 +15,7 @@ from planner.architecture import Architecture
 from planner.deployment import Device
 from planner.engine_data import EngineData, parse_engine_data
 from planner.errors import BadPreset, UnknownName
-from planner.formats import NumberFormat, Scale
+from planner.formats import GgufMix, MixRule, NumberFormat, Scale
 from planner.readers.families import parse_family
 from planner.readers.family import Family
 from planner.readers.hf_config import read_config
@@ -118,6 +118,35 @@ class _Formats(Mapping[str, NumberFormat]):
 def formats() -> Mapping[str, NumberFormat]:
     """Every number format by name and by alias."""
     return _Formats()
+
+
+@cache
+def _mix_tables() -> TomlTables:
+    return TomlTables(PRESETS / "gguf_mixes.toml", "gguf_mixes.toml")
+
+
+@cache
+def _mix(name: str) -> GgufMix:
+    tables, path = _mix_tables(), f"gguf_mixes.toml: {name}"
+    values = tables.parse("_common") | tables.parse(name)
+    values.setdefault("embedding", values["format"])
+    for key in ("format", "head", "embedding", "full", "unfilled"):
+        values[key] = formats()[values[key]]
+    values["fallbacks"] = {key: formats()[value] for key, value in values["fallbacks"].items()}
+    values["fused_qkv"] = frozenset(values["fused_qkv"])
+    rules = values.pop("rules", ())
+    values["rules"] = [build(MixRule, rule | {"format": formats()[rule["format"]]}, f"{path}.rules") for rule in rules]
+    return build(GgufMix, values, path, name=name)
+
+
+def mix_names() -> tuple[str, ...]:
+    """Every GGUF file type, fewer bits later."""
+    return tuple(name for name in _mix_tables() if not name.startswith("_"))
+
+
+def find_mix(name: str) -> GgufMix | None:
+    """The GGUF file type called *name*, if there is one; only its own table is parsed."""
+    return _mix(name) if name in mix_names() else None
 
 
 @cache

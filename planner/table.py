@@ -7,7 +7,6 @@ from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_device
-from planner.deployment import CHECKPOINT
 from planner.export import Row
 from planner.kv_cache import bytes_per_token_at
 from planner.model_files import load_model
@@ -58,7 +57,7 @@ def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:
     return TableRow(
         model=chosen.architecture.title,
         memory_bytes=budget.rank.memory_bytes,
-        weights=deployment.weights.format.name if deployment.weights.format else CHECKPOINT,
+        weights=deployment.weights.name,
         kv_cache=key if key == value else f"{key}/{value}",
         weights_bytes=budget.weights_bytes,
         kv_bytes_per_token=bytes_per_token_at(budget.rank.specs, chosen.workload.context_tokens),

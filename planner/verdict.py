@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from planner.answer import Answer
 from planner.budget import State
-from planner.deployment import CHECKPOINT
+from planner.formats import CHECKPOINT
 from planner.line_item import Kind
 from planner.units import format_bytes, format_size, words_for_tokens
 

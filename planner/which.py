@@ -8,12 +8,14 @@ from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose
-from planner.deployment import CHECKPOINT, Device
+from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.export import Row
+from planner.formats import CHECKPOINT
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
-"""What a device is tried with when no format is named."""
+GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
+_READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,13 @@ class Match:
     state: State
     max_context_tokens: int | None
     max_users: int | None
+
+
+def default_weights(engine: str) -> tuple[str, ...]:
+    """What is tried when no format is named: what *engine* reads, the file types of GGUF among it or alone."""
+    if engine in _READ_GGUF:
+        return GGUF_WEIGHTS
+    return WEIGHTS + GGUF_WEIGHTS if engine == "minimum" else WEIGHTS
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
@@ -74,7 +83,7 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
     workload, scheme = chosen.workload, chosen.deployment.weights
     return Match(
         model=chosen.architecture.title,
-        weights=scheme.format.name if scheme.format else CHECKPOINT,
+        weights=scheme.name,
         device=device.title,
         device_name=device.name,
         memory_bytes=budget.rank.memory_bytes,

@@ -19,7 +19,7 @@ LAYERS = (
     ("planner.architecture",),
     ("planner.deployment",),
     ("planner.calibration", "planner.logs", "planner.readers"),
-    ("planner.kv_cache", "planner.weights"),
+    ("planner.gguf_mixes", "planner.kv_cache", "planner.weights"),
     ("planner.engines",),
     ("planner.budget",),
     ("planner.capacity", "planner.multiply_accumulates"),

@@ -4,7 +4,7 @@ from planner.answer import Answer
 from planner.budget import State
 from planner.card import Part
 from planner.choices import Chosen
-from planner.deployment import CHECKPOINT
+from planner.formats import CHECKPOINT
 from planner.line_item import Basis, LineItem
 from planner.table import TableRow
 

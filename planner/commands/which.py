@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", help="list the devices that do it, smallest first")
     parser.add_argument("--device", help="list the models and formats that it runs, largest first")
     parser.add_argument("--memory", help="the same for a size instead of a device, such as 8GiB")
-    parser.add_argument("--weights", type=names, help="formats to try; default: as published, int8, int4-g128")
+    parser.add_argument("--weights", type=names, help="formats to try; default: those that the engine reads")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests resident at once; default 1")
     add_json(parser)
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.model is None) == ((arguments.device or arguments.memory) is None):
         raise PlannerError("Give --model to list devices, or --device or --memory to list models; one of the two.")
-    weights = arguments.weights or which.WEIGHTS
+    weights = arguments.weights or which.default_weights(arguments.engine)
     if arguments.model is not None:
         architecture = load_model(arguments.model, arguments.online)
         rows = [which.device_row(match) for match in which.devices_for(choices_from(arguments), architecture, weights)]

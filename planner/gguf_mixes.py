@@ -1,0 +1,167 @@
+"""A model's tensors as llama-quantize stores them in a GGUF file of one type, such as Q4_K_M.
+
+Source: https://github.com/ggml-org/llama.cpp/blob/007dbbf3fd17eefe9b47fee45f48f7ba5e62b714/src/llama-quant.cpp.
+Falcon's own exceptions are left out.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, Tensor
+from planner.errors import PlannerError
+from planner.formats import GgufMix, MixRule, NumberFormat, QuantScheme, Role
+
+# Names of Hugging Face's classes and of ggml, by what llama-quantize calls them. The first that is found counts.
+_FEED_FORWARD = r"(?:^|\.)(?:mlp|experts|shared_experts?|feed_forward)\."
+_KINDS = {
+    "ffn_gate": rf"ffn_gate|{_FEED_FORWARD}(?:gate_proj|w1)\b",
+    "ffn_up": rf"ffn_up|{_FEED_FORWARD}(?:up_proj|gate_up_proj|w3)\b",
+    "ffn_down": rf"ffn_down|{_FEED_FORWARD}(?:down_proj|w2)\b",
+    "attn_qkv": r"attn_qkv|qkv_proj|query_key_value|in_proj_qkv\b|c_attn|Wqkv",
+    "attn_v": r"attn_v\.|(?:^|\.)v_proj\b",
+    "attn_k": r"attn_k\.|(?:^|\.)k_proj\b",
+    "attn_q": r"attn_q\.|(?:^|\.)q_proj\b",
+    "attn_output": r"attn_output|self_attn\.(?:o_proj|out_proj|dense)\b",
+}
+_FUSED = ("attn_q", "attn_k", "attn_v", "attn_qkv")
+_KEPT = ("altup", "laurel", "per_layer_model_proj", "embed_positions", "position_embd", "token_types")
+_QUANTIZED = (Role.LINEAR, Role.EXPERT, Role.EMBEDDING, Role.HEAD)
+
+LAYERS: Mapping[str, Callable[[int, int], bool]] = {
+    "more_bits": lambda i, n: i < n // 8 or i >= 7 * n // 8 or (i - n // 8) % 3 == 2,
+    "middle": lambda i, n: n // 8 <= i < 7 * n // 8,
+    "first_eighth": lambda i, n: i < n // 8,
+    "first_sixteenth": lambda i, n: i < n // 16,
+    "first_4": lambda i, n: i < 4,
+    "first_2": lambda i, n: i < 2,
+}
+"""What a rule may say of layers: whether layer i of n is among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """What the rules ask about a model."""
+
+    layers: int
+    attention_layers: int
+    experts: int
+    gqa: int
+    tied: bool
+    fused_qkv: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A layer's number among all layers and among those with attention."""
+
+    layer: int
+    attention: int
+
+
+def as_stored(architecture: Architecture, scheme: QuantScheme) -> Architecture:
+    """*architecture* with each tensor stored as the scheme's mix decides; unchanged without a mix.
+
+    Raises PlannerError for a nominal class, which has no tensors to decide about.
+    """
+    mix = scheme.mix
+    if mix is None:
+        return architecture
+    if architecture.nominal:
+        raise PlannerError(
+            f"{architecture.title} has no tensors that {mix.title} could tell apart: "
+            "name a real model, or a format such as int4-g128."
+        )
+    shape = _shape(architecture, mix)
+    built: dict[tuple[int, tuple[NumberFormat, ...]], Layer] = {}
+    layers: list[Layer] = []
+    attention = 0
+    for number, layer in enumerate((*architecture.layers, *architecture.mtp_layers)):
+        place = _Place(layer=number, attention=attention)
+        chosen = tuple(_format_of(tensor, mix, shape, place) for tensor in layer.tensors)
+        key = (id(layer), chosen)
+        if key not in built:
+            tensors = (replace(t, stored=f) for t, f in zip(layer.tensors, chosen, strict=True) if t.elements)
+            built[key] = replace(layer, tensors=tuple(tensors))
+        layers.append(built[key])
+        attention += _has_values(layer, shape)
+    number = len(architecture.layers)
+    outer = _Place(layer=0, attention=0)
+    return replace(
+        architecture,
+        layers=tuple(layers[:number]),
+        mtp_layers=tuple(layers[number:]),
+        tensors=tuple(replace(t, stored=_format_of(t, mix, shape, outer)) for t in architecture.tensors if t.elements),
+        stored_as=mix.name,
+    )
+
+
+def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
+    layers = (*architecture.layers, *architecture.mtp_layers)
+    fused = architecture.model_type in mix.fused_qkv
+    gqa = 0
+    for mixer in (mixer for layer in layers for mixer in layer.mixers):
+        if isinstance(mixer, LatentAttention):
+            gqa = mixer.num_attention_heads
+            break
+        if isinstance(mixer, Attention):
+            gqa = mixer.num_attention_heads // mixer.num_key_value_heads
+            break
+    bare = _Shape(
+        layers=len(layers),
+        attention_layers=0,
+        experts=max((t.count for layer in layers for t in layer.tensors if t.role is Role.EXPERT), default=0),
+        gqa=gqa,
+        tied=all(tensor.role is not Role.HEAD for tensor in architecture.tensors),
+        fused_qkv=fused,
+    )
+    return replace(bare, attention_layers=sum(_has_values(layer, bare) for layer in layers))
+
+
+def _has_values(layer: Layer, shape: _Shape) -> bool:
+    return any(_kind(tensor.name, shape.fused_qkv) == "attn_v" for tensor in layer.tensors)
+
+
+def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> NumberFormat:
+    if tensor.role is Role.TOWER or any(word in tensor.name for word in _KEPT):
+        return tensor.stored
+    if tensor.role not in _QUANTIZED or tensor.rows == 1:
+        return mix.full
+    if tensor.role is Role.EMBEDDING:
+        chosen = mix.head if shape.tied else mix.embedding
+    elif tensor.role is Role.HEAD:
+        chosen = mix.head
+    else:
+        kind = _kind(tensor.name, shape.fused_qkv)
+        chosen = next(
+            (rule.format for rule in mix.rules if _applies(rule, kind, tensor.role, shape, place)), mix.format
+        )
+    if tensor.columns % chosen.elements:
+        chosen = mix.fallbacks.get(chosen.name, mix.unfilled)
+    return mix.unfilled if tensor.columns % chosen.elements else chosen
+
+
+@lru_cache(maxsize=4096)
+def _kind(name: str, fused_qkv: bool) -> str:
+    kind = next((kind for kind, pattern in _KINDS.items() if re.search(pattern, name)), "other")
+    # Joined queries, keys and values are quantised with the care that values get.
+    return "attn_v" if kind == "attn_qkv" or (fused_qkv and kind in _FUSED) else kind
+
+
+def _applies(rule: MixRule, kind: str, role: Role, shape: _Shape, place: _Place) -> bool:
+    named = kind in rule.tensors or (role is Role.EXPERT and "experts" in rule.tensors)
+    return (
+        named
+        and rule.experts in (None, shape.experts)
+        and (rule.not_experts is None or rule.not_experts != shape.experts)
+        and rule.model_layers in (None, shape.layers)
+        and shape.experts >= rule.min_experts
+        and shape.gqa >= rule.min_gqa
+        and _in_layers(rule.layers, kind, shape, place)
+    )
+
+
+def _in_layers(layers: str, kind: str, shape: _Shape, place: _Place) -> bool:
+    index, number = (place.attention, shape.attention_layers) if kind == "attn_v" else (place.layer, shape.layers)
+    return not layers or LAYERS[layers](index, number)
