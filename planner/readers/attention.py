@@ -32,9 +32,15 @@ def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
         num_attention_heads=plan.num_attention_heads,
         kv_lora_rank=values.integer("kv_lora_rank"),
         qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
-        index_head_dim=values.integer("index_head_dim") if plan.has_indexer else 0,
+        index_head_dim=_index_width(decoder) if plan.has_indexer else 0,
     )
     return (mixer,)
+
+
+def _index_width(decoder: Decoder) -> int:
+    """What the indexer keeps of a token: its key and, where it pools keys, the key's weights and a flag (GLM-5.3)."""
+    head_dim = decoder.values.integer("index_head_dim")
+    return head_dim if decoder.values.optional_integer("index_kpool") is None else 2 * head_dim + 1
 
 
 def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
@@ -148,3 +154,7 @@ def _indexer(decoder: Decoder) -> Iterator[Tensor]:
     yield decoder.matrix("self_attn.indexer.wk", head_dim, hidden, replicated=True)
     yield from decoder.norm("self_attn.indexer.k_norm", head_dim, True)
     yield decoder.matrix("self_attn.indexer.weights_proj", heads, hidden, replicated=True)
+    pool = values.optional_integer("index_kpool")
+    if pool is not None:
+        yield decoder.matrix("self_attn.indexer.index_kpool_compress_ape", pool, head_dim, replicated=True)
+        yield decoder.matrix("self_attn.indexer.index_kpool_compress_gate", head_dim, hidden, replicated=True)

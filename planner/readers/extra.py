@@ -52,6 +52,6 @@ def _number(decoder: Decoder, size: Size, plan: LayerPlan | None) -> int:
         return size
     if size == "hidden_size":
         return decoder.hidden_size
-    if plan is not None and size in _PLAN_SIZES:
+    if plan is not None and size in _PLAN_SIZES and getattr(plan, size):
         return int(getattr(plan, size))
     return decoder.values.integer(size)

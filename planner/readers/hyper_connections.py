@@ -25,9 +25,9 @@ def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
 
 
 def final_mixing(decoder: Decoder) -> Iterator[Tensor]:
-    """What brings the streams together before the head."""
+    """What brings the streams together before the head, where it is not their mean."""
     streams = decoder.values.optional_integer("hc_mult")
-    if streams is None:
+    if streams is None or not decoder.is_on(decoder.structure.weighted_streams):
         return
     yield _mix(decoder, "hc_head.hc_fn", streams, streams)
     yield decoder.vector("hc_head.hc_base", streams, role=Role.STATE)

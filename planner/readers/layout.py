@@ -219,4 +219,7 @@ def _indexers(decoder: Decoder, number: int) -> list[bool]:
         return [False] * number
     if values.has("indexer_types"):
         return [kind == "full" for kind in values.strings("indexer_types", number)]
-    return [True] * number
+    every = values.optional_integer("index_topk_freq") or 1
+    offset = values.optional_integer("index_skip_topk_offset", minimum=0)
+    first = 2 if offset is None else offset
+    return [max(index - first + 1, 0) % every == 0 for index in range(number)]

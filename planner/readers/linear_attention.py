@@ -58,8 +58,9 @@ def kimi_delta_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     for name in ("q_proj", "k_proj", "v_proj"):
         yield decoder.matrix(f"self_attn.{name}", width, hidden)
     yield from convolution(decoder, "self_attn.conv1d", 3 * width)
-    for name in ("f", "g"):
-        if decoder.is_on(decoder.structure.low_rank_gates):
+    low_rank = decoder.is_on(decoder.structure.low_rank_gates)
+    for name, is_low_rank in (("f", low_rank), ("g", low_rank and not decoder.values.flag("use_full_rank_gate"))):
+        if is_low_rank:
             yield decoder.matrix(f"self_attn.{name}_a_proj", head_dim, hidden, replicated=True)
             yield decoder.matrix(f"self_attn.{name}_b_proj", width, head_dim)
         else:

@@ -52,6 +52,14 @@ def kimi(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size)
 
 
+def kimi_k3(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same without biases, with a norm before and one after."""
+    hidden = tower.integer("hidden_size")
+    yield from norm("pre_norm", hidden, bias=False)
+    yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size, bias=False)
+    yield from norm("post_norm", text_size, bias=False)
+
+
 def internvl(tower: Values, top: Values, text_size: int) -> Parts:
     """A pixel shuffle of two by two patches, then two layers."""
     shuffled = 4 * tower.integer("hidden_size")
@@ -122,6 +130,7 @@ PROJECTORS = {
     "llama4": llama4,
     "mllama": mllama,
     "kimi": kimi,
+    "kimi_k3": kimi_k3,
     "internvl": internvl,
     "one_layer": one_layer,
     "idefics3": idefics3,

@@ -82,6 +82,8 @@ class Structure:
     """The query projection is twice as wide: half of it gates the attention's output."""
     state_norms: Switch = False
     """A state-space mixer normalises inside: Mamba its three small projections, Mamba-2 its output."""
+    weighted_streams: Switch = True
+    """The streams of hyper-connections are weighed before the head, not averaged."""
     low_rank_gates: Switch = True
     """Kimi Delta Attention's two gates go through one head's width."""
     mtp: str = "none"

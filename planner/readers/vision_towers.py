@@ -143,6 +143,24 @@ def glm4v(tower: Values, top: Values, text_size: int) -> Parts:
     yield from gated("merger", out, tower.integer("intermediate_size"), 1, bias=False)
 
 
+def glm5_next(tower: Values, top: Values, text_size: int) -> Parts:
+    """GLM-5.3: GLM-4V's encoder with biases, normed heads, no positions of its own, and a wider merger."""
+    hidden, out, count = tower.integer("hidden_size"), tower.integer("out_hidden_size"), tower.integer("depth")
+    bias = tower.flag("attention_bias")
+    yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
+    yield from attention("blocks.attn", hidden, count, qkv_bias=bias, out_bias=bias)
+    for name in ("q_norm", "k_norm"):
+        yield from norm(f"blocks.attn.{name}", hidden // tower.integer("num_heads"), count, bias=False)
+    yield from gated("blocks.mlp", hidden, tower.integer("intermediate_size"), count, bias=bias)
+    yield from norm("blocks.norm1", hidden, count, bias=False)
+    yield from norm("blocks.norm2", hidden, count, bias=False)
+    yield from norm("post_layernorm", hidden, bias=False)
+    yield from linear("downsample", out, hidden * tower.integer("spatial_merge_size") ** 2)
+    yield from linear("merger.proj", out, out, bias=False)
+    yield from norm("merger.post_projection_norm", out)
+    yield from gated("merger", out, tower.integer("projection_intermediate_size"), 1, bias=False)
+
+
 def moonvit(tower: Values, top: Values, text_size: int) -> Parts:
     """MoonViT, Kimi's encoder: learned positions of a square grid."""
     hidden = tower.integer("hidden_size")
@@ -150,6 +168,20 @@ def moonvit(tower: Values, top: Values, text_size: int) -> Parts:
     yield "pos_emb", tower.integer("init_pos_emb_height") * tower.integer("init_pos_emb_width"), hidden, 1
     yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
     yield from norm("final_layernorm", hidden)
+
+
+def kimi_k3(tower: Values, top: Values, text_size: int) -> Parts:
+    """Kimi-K3's MoonViT: no biases, and attention wider than the encoder."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    width = tower.integer("qkv_hidden_size")
+    yield from linear("patch_embed", hidden, pixels(tower), bias=False)
+    yield "pos_emb", tower.integer("init_pos_emb_height") * tower.integer("init_pos_emb_width"), hidden, 1
+    yield from linear("layers.wqkv", 3 * width, hidden, count, bias=False)
+    yield from linear("layers.wo", hidden, width, count, bias=False)
+    yield from two_layers("layers.mlp", hidden, tower.integer("intermediate_size"), hidden, count, bias=False)
+    yield from norm("layers.norm0", hidden, count, bias=False)
+    yield from norm("layers.norm1", hidden, count, bias=False)
+    yield from norm("final_layernorm", hidden, bias=False)
 
 
 def intern_vit(tower: Values, top: Values, text_size: int) -> Parts:
@@ -249,6 +281,8 @@ VISION = {
     "llama4_vision_model": llama4,
     "mllama_vision_model": mllama,
     "glm4v": glm4v,
+    "glm5_next": glm5_next,
+    "kimi_k3": kimi_k3,
     "moonvit": moonvit,
     "intern_vit": intern_vit,
     "minimax_m3": minimax_m3,

@@ -174,6 +174,20 @@ def test_nemotron_super_keeps_49_of_80_attention_blocks() -> None:
     assert cache_bytes(architecture, 8192) == 49 * 8 * 128 * 2 * 2 * 8192
 
 
+@pytest.mark.parametrize(
+    ("name", "per_token"),
+    [
+        ("moonshotai/Kimi-K3", 24 * (512 + 64) * 2),  # 24 of 93 layers are latent, the others keep a state
+        (
+            "zai-org/GLM-5.3-Flash",
+            11 * (512 + 2 * 128 + 1) * 2,
+        ),  # 11 of 45, whose indexer keeps keys, weights and a flag
+    ],
+)
+def test_latent_layers_of_a_hybrid_grow_alone(name: str, per_token: int) -> None:
+    assert bytes_per_token_at(model_specs(read(name).layers, BF16, BF16), 8192) == per_token
+
+
 def test_images_keys_do_not_grow_with_the_text() -> None:
     """Llama-3.2-11B-Vision: 4 tiles of 40 × 40 patches and one token each, for 8 of 40 layers."""
     architecture = read_config(published_config("meta-llama/Llama-3.2-11B-Vision-Instruct"), KNOWLEDGE)
