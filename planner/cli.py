@@ -15,6 +15,7 @@ from planner.errors import PlannerError
 from planner.units import shorten
 
 DESCRIPTION = "How much context, for how many users, on which card."
+HELP_WIDTH = 100
 EXIT_CODES = "Exit code 0: it fits, or done; 1: it does not fit; 2: bad input."
 
 
@@ -22,6 +23,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """One sentence instead of the usage block."""
         raise PlannerError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+
+
+class _Help(argparse.HelpFormatter):
+    """A fixed width: asking the terminal for its own imports much that a plan does not need."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=HELP_WIDTH)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,7 +59,7 @@ def _run(words: list[str]) -> int:
         raise PlannerError(f"Command {shorten(name)!r} is not known; choose one of: {', '.join(COMMANDS)}.")
     path, text = COMMANDS[name]
     command = import_module(path)
-    parser = _Parser(prog=f"kvbudget {name}", description=f"{text[0].upper()}{text[1:]}.")
+    parser = _Parser(prog=f"kvbudget {name}", description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Help)
     parser.set_defaults(command=name)
     command.add_arguments(parser)
     code: int = command.run(parser.parse_args(rest))

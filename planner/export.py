@@ -1,6 +1,5 @@
 """Rows to CSV, Markdown, JSON and, through a library imported on use, XLSX."""
 
-import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,8 @@ def to_json(value: Any) -> str:
 
 def to_csv(rows: Sequence[Row]) -> str:
     """CSV with a header line; ``None`` is an empty field."""
+    import csv
+
     stream = io.StringIO()
     if rows:
         writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")

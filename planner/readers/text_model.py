@@ -9,7 +9,7 @@ from planner.readers.extra import layer_extras, outer_extras
 from planner.readers.feed_forward import feed_forward_tensors
 from planner.readers.hyper_connections import final_mixing, layer_mixing
 from planner.readers.layout import LayerPlan, plan_layers
-from planner.readers.mixers import MIXERS
+from planner.readers.mixers import mixer_rule
 
 _NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
 
@@ -22,7 +22,7 @@ def build_layers(decoder: Decoder) -> tuple[Layer, ...]:
 
 
 def build_layer(decoder: Decoder, plan: LayerPlan) -> Layer:
-    rule = MIXERS[plan.kind]
+    rule = mixer_rule(plan.kind)
     return Layer(
         kind=plan.kind,
         mixers=rule.mixers(decoder, plan),

@@ -9,7 +9,6 @@ import streamlit as st
 from planner.bands import Show, cell_text
 from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.formats import CHECKPOINT
 from planner.table import TableRow, as_row, table
 from planner.table_words import reading
 from planner.units import format_bytes, format_size, parse_bytes
