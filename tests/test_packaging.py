@@ -13,7 +13,7 @@ REQUIREMENTS = [
 
 def test_requirements_are_the_dependencies_and_every_extra() -> None:
     extras = PROJECT["optional-dependencies"].values()
-    named = [*PROJECT["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    named = {*PROJECT["dependencies"], *(requirement for extra in extras for requirement in extra)}
     assert sorted(REQUIREMENTS) == sorted(named)
 
 

@@ -1,0 +1,94 @@
+"""The CPU, by following every storage that PyTorch creates: it has no allocator counters of its own."""
+
+import gc
+import platform
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from measure.instruments import host
+from measure.instruments.base import DeviceMemory, Watched
+
+
+class StorageFollower(TorchDispatchMode):
+    """Adds up the storages that operators return while it is active, until each is freed.
+
+    Storages that operators are handed from outside were there before, and are left out. Buffers that a kernel takes
+    and gives back inside one operator are not seen.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current_bytes = 0
+        self.peak_bytes = 0
+        self._live: dict[int, tuple[weakref.ref[torch.UntypedStorage], int]] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = {storage._cdata for storage in _storages((args, kwargs))}
+        output = func(*args, **(kwargs or {}))
+        for storage in _storages(output):
+            if storage._cdata in self._live or storage._cdata not in given:
+                self._follow(storage)
+        return output
+
+    def _follow(self, storage: torch.UntypedStorage) -> None:
+        key, size = storage._cdata, storage.nbytes()
+        before = self._live[key][1] if key in self._live else 0
+        if key not in self._live or size != before:
+            self._live[key] = weakref.ref(storage, lambda _, key=key: self._forget(key)), size
+            self.current_bytes += size - before
+            self.peak_bytes = max(self.peak_bytes, self.current_bytes)
+
+    def _forget(self, key: int) -> None:
+        self.current_bytes -= self._live.pop(key)[1]
+
+
+def _storages(value: Any) -> list[torch.UntypedStorage]:
+    return [leaf.untyped_storage() for leaf in pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+class CpuInstrument:
+    """The processor and the machine's memory."""
+
+    kind = "cpu"
+    rounds_to_bytes = 1
+
+    def __init__(self) -> None:
+        self.device = torch.device("cpu")
+        self.title = processor_name()
+
+    def settle(self) -> None:
+        gc.collect()
+
+    def now(self) -> DeviceMemory:
+        return DeviceMemory(
+            total_bytes=host.total_bytes(), free_bytes=host.available_bytes(), host_bytes=host.resident_bytes()
+        )
+
+    @contextmanager
+    def watch(self) -> Iterator[Watched]:
+        watched = Watched()
+        with StorageFollower() as follower:
+            yield watched
+        watched.peak_bytes, watched.left_bytes = follower.peak_bytes, follower.current_bytes
+
+    def driver(self) -> str:
+        return ""
+
+
+def processor_name() -> str:
+    """The processor's name as the operating system tells it, with the threads that PyTorch uses."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), name)
+    except OSError:
+        pass
+    return f"{name}, {torch.get_num_threads()} threads"

@@ -1,0 +1,44 @@
+"""Which tensors a model or a cache holds, and their bytes: as shapes say, and as the storages behind them are held."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+
+def held_tensors(value: Any) -> Iterator[torch.Tensor]:
+    """Every tensor in *value*, once, through lists, dicts and the attributes of the library's cache classes."""
+    yield from _walk(value, set())
+
+
+def _walk(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
+    if id(value) in seen or isinstance(value, str | int | float | bool | type(None)):
+        return
+    seen.add(id(value))
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _walk(item, seen)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _walk(item, seen)
+    elif hasattr(value, "__dict__") and "cache" in type(value).__module__:
+        yield from _walk(vars(value), seen)
+
+
+def model_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Parameters and buffers; tied ones once."""
+    yield from model.parameters()
+    yield from model.buffers()
+
+
+def tensor_bytes(tensors: Iterable[torch.Tensor]) -> int:
+    """Elements times their size: what the shapes say, whatever else their storages keep alive."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def storage_bytes(tensors: Iterable[torch.Tensor]) -> int:
+    """Bytes of the storages behind *tensors*, each once: a view of a large storage keeps all of it."""
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
+    return sum(storage.nbytes() for storage in storages.values())

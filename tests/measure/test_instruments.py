@@ -1,0 +1,161 @@
+"""Each instrument against allocations of known size. The CUDA path runs on a stand-in: no test here needs a card."""
+
+import os
+import time
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.profiler import ProfilerActivity, profile
+
+from measure.instruments import find_instrument
+from measure.instruments.accelerator import AcceleratorInstrument
+from measure.instruments.buckets import sort_into_buckets
+from measure.instruments.cpu import CpuInstrument
+from measure.instruments.mps import MpsInstrument
+from measure.instruments.nvml import NvmlReading
+from measure.tensors import storage_bytes, tensor_bytes
+from planner.errors import PlannerError
+from tests.measure.stand_in import StandIn
+
+MIB = 2**20
+
+
+def test_the_cpu_is_read_to_the_byte() -> None:
+    before = torch.zeros(1_000)
+    with CpuInstrument().watch() as watched:
+        kept = torch.empty(1_001, dtype=torch.uint8)
+        gone = torch.empty(3_003, dtype=torch.uint8)
+        view = gone[10:20]
+        before.add_(1)  # nothing new
+        del gone  # its storage lives on behind the view
+        more = torch.empty(7, dtype=torch.uint8)
+        del view, more
+        last = kept.view(torch.int8)
+        small = torch.empty(5, dtype=torch.uint8)
+    assert watched.peak_bytes == 1_001 + 3_003 + 7
+    assert watched.left_bytes == 1_001 + 5
+    assert last.numel() + small.numel() == 1_006
+
+
+def test_what_existed_before_and_dies_inside_is_not_counted() -> None:
+    before = [torch.zeros(1_000)]
+    with CpuInstrument().watch() as watched:
+        before[0].mul_(2)
+        before.clear()
+        after = torch.zeros(10)
+    assert (watched.peak_bytes, watched.left_bytes) == (40, 40)
+    assert after.sum() == 0
+
+
+def _attend() -> Any:
+    states = torch.ones(2, 4, 96, 32)
+    mixed = functional.scaled_dot_product_attention(states, states, states, is_causal=True)
+    return functional.linear(functional.silu(mixed), torch.ones(64, 32))
+
+
+def test_the_cpus_peak_is_the_allocators_own() -> None:
+    """PyTorch's profiler sees each allocator event; what remains and the peak are the same."""
+    _attend()  # oneDNN keeps buffers by shape from the first call on
+    with CpuInstrument().watch() as watched:
+        kept = _attend()
+    del kept
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        kept = _attend()
+    now = peak = 0
+    for event in profiler.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            now += event.nbytes()
+            peak = max(peak, now)
+    assert watched.left_bytes == now == kept.numel() * 4
+    # The attention kernel takes its own scratch memory inside one operator.
+    assert watched.peak_bytes == pytest.approx(peak, rel=0.01)
+
+
+def test_views_share_one_storage() -> None:
+    whole = torch.zeros(100, dtype=torch.float16)
+    assert tensor_bytes([whole[:10], whole[5:10]]) == 30
+    assert storage_bytes([whole[:10], whole[5:10]]) == 200
+
+
+def nvml(uuid: str) -> NvmlReading:
+    return NvmlReading(driver="570.00", used_bytes={os.getpid(): 400 * MIB, 1: 100 * MIB})
+
+
+def test_cuda_by_bucket_on_a_stand_in() -> None:
+    backend = StandIn()
+    instrument = AcceleratorInstrument("cuda", backend, nvml=nvml)
+    weights, cache = torch.zeros(25_000), torch.zeros(1_000, dtype=torch.float16)
+    with backend.allocation(100_000):
+        instrument.settle()
+        with instrument.watch() as watched, backend.allocation(2_000), backend.allocation(3 * MIB + 1):
+            pass
+        buckets = sort_into_buckets([weights], [cache], watched, instrument.now())
+    assert buckets.weights_bytes == 100_000
+    assert buckets.cache_bytes == 2_000
+    assert buckets.peak_bytes == 2_048 + 3 * MIB + 512
+    assert watched.requested_bytes == 2_000 + 3 * MIB + 1
+    # Two segments were reserved at the peak; 100,000 B round up to 196 blocks.
+    assert buckets.reserved_unused_bytes == 4 * MIB - 196 * 512
+    assert buckets.outside_bytes == 300 * MIB
+    assert backend.calls[:2] == ["synchronize", "empty_cache"]
+
+
+def test_what_other_processes_take_and_the_drivers_version() -> None:
+    instrument = AcceleratorInstrument("cuda", StandIn(), nvml=nvml)
+    assert instrument.now().others_bytes == 100 * MIB
+    assert instrument.driver() == "570.00"
+    hidden = AcceleratorInstrument("cuda", StandIn(), nvml=lambda uuid: NvmlReading(driver="570.00"))
+    assert hidden.now().others_bytes is None
+
+
+def test_xpu_has_the_same_calls_and_no_nvml() -> None:
+    instrument = AcceleratorInstrument("xpu", StandIn(), nvml=nvml)
+    assert (instrument.device, instrument.driver()) == (torch.device("xpu:0"), "")
+
+
+def test_a_build_without_cuda_is_refused_and_does_not_read_zero() -> None:
+    with pytest.raises(RuntimeError, match="cuda is not available"):
+        AcceleratorInstrument("cuda", StandIn(is_there=False))
+
+
+class Metal:
+    """``torch.mps`` as far as the instrument calls it."""
+
+    current = 1_000
+
+    def synchronize(self) -> None:
+        pass
+
+    def empty_cache(self) -> None:
+        pass
+
+    def current_allocated_memory(self) -> int:
+        return self.current
+
+    def driver_allocated_memory(self) -> int:
+        return 10_000
+
+    def recommended_max_memory(self) -> int:
+        return 50_000
+
+
+def test_mps_samples_its_peak() -> None:
+    backend = Metal()
+    instrument = MpsInstrument(backend)
+    with instrument.watch() as watched:
+        backend.current = 9_000
+        deadline = time.monotonic() + 5
+        while watched.peak_bytes == 0 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        backend.current = 1_500
+    assert (watched.peak_bytes, watched.left_bytes) == (8_000, 500)
+    memory = instrument.now()
+    assert (memory.free_bytes, memory.reserved_unused_bytes, memory.outside_bytes) == (40_000, 8_500, None)
+
+
+@pytest.mark.parametrize("name", ["cpu:x", "tpu", ""])
+def test_an_unknown_device_is_one_sentence(name: str) -> None:
+    with pytest.raises(PlannerError, match=r"is not known; choose one of: auto, cpu"):
+        find_instrument(name)
