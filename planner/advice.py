@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 from planner import presets
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS
-from planner.choices import Choices, choose
+from planner.choices import Choices, choose, choose_device
 from planner.deployment import MAX_PARALLEL, Device
 from planner.errors import PlannerError
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("int8", "int4-g128")
 CACHE_STEPS = ("fp8", "q4_0")
+DOUBLINGS = (2, 4, 8)
+"""How many times the cards are tried: beyond that another card or format is the better advice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +56,8 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
     for name in WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
     yield from _cards(choices, architecture, before)
-    if before.device_count * 2 <= MAX_PARALLEL and choices.pipeline_parallel is None:
-        count = before.device_count * 2
-        yield f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None)
+    if choices.pipeline_parallel is None:
+        yield from _more_cards(choices, architecture, before)
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
@@ -66,13 +68,30 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
     else:
         alike = _alike(presets.find_device(choices.device))
         options = [(device.title, replace(choices, device=device.name)) for device in alike]
-    for change, changed in options:
-        chosen = choose(changed, architecture)
-        if chosen.deployment.device.memory_bytes <= before.memory_bytes:
-            continue
-        if answer(architecture, chosen.deployment, chosen.workload).fits:
-            yield change, changed
-            return
+    bigger = (
+        (change, changed)
+        for change, changed in options
+        if choose_device(changed.device, changed.memory).memory_bytes > before.memory_bytes
+    )
+    yield from islice(((change, changed) for change, changed in bigger if _fits(changed, architecture)), 1)
+
+
+def _more_cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
+    """The fewest cards of the same kind that are enough, by doublings; twice as many where none of these is."""
+    counts = [before.device_count * factor for factor in DOUBLINGS if before.device_count * factor <= MAX_PARALLEL]
+    options = [
+        (f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None)) for count in counts
+    ]
+    enough = ((change, changed) for change, changed in options if _fits(changed, architecture))
+    yield from islice(chain(enough, options), 1)
+
+
+def _fits(choices: Choices, architecture: Architecture) -> bool:
+    try:
+        chosen = choose(choices, architecture)
+        return answer(architecture, chosen.deployment, chosen.workload).fits
+    except PlannerError:
+        return False
 
 
 def _alike(device: Device) -> list[Device]:
@@ -95,9 +114,9 @@ def _tried(change: str, changed: Choices, architecture: Architecture, before: An
 
 def _result(after: Answer, before: Answer) -> str:
     if not after.loads:
-        return f"still {format_bytes(-after.free_bytes)} short"
+        return f"Still {format_bytes(-after.free_bytes)} short"
     if after.max_context_tokens is None:
-        return "room for any length"
+        return "Room for any length"
     tokens = f"{after.max_context_tokens:,} tokens" + (" each" if after.users > 1 else "")
     ratio = after.max_context_tokens / before.context_tokens
     return f"{tokens}, {ratio:,.1f} × what you asked" if ratio >= 1.05 else tokens

@@ -89,12 +89,14 @@ def format_count(number: int) -> str:
 
 
 def format_parameters(number: int) -> str:
-    """A parameter count in billions or millions.
+    """A parameter count in billions or millions, few of them in full.
 
-    >>> format_parameters(8_030_261_248), format_parameters(494_032_768)
-    ('8.03 B', '494 M')
+    >>> format_parameters(8_030_261_248), format_parameters(494_032_768), format_parameters(141_120)
+    ('8.03 B', '494 M', '141,120')
     """
-    return f"{number / 10**9:,.2f} B" if number >= 10**9 else f"{number / 10**6:,.0f} M"
+    if number >= 10**9:
+        return f"{number / 10**9:,.2f} B"
+    return f"{number / 10**6:,.0f} M" if number >= 10**7 else format_count(number)
 
 
 def words_for_tokens(tokens: int) -> int:

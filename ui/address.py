@@ -12,6 +12,8 @@ from ui import form
 
 WHOLE_NUMBERS = {"context": MAX_TOKENS, "users": MAX_USERS, "device_count": MAX_PARALLEL}
 SIZES = ("memory", "overhead")
+NOTES = "_address_notes"
+"""Where the session keeps what a link asked for in vain, until the reader changes something."""
 
 
 def read_address(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:

@@ -15,6 +15,8 @@ from ui import colours
 from ui.words import ITEM_NAMES, PART_NAMES
 
 FONT_PX = 12
+LABEL_PX = 36
+"""A segment narrower than this has no label: the table below has its size."""
 _SOLID = frozenset({Part.WEIGHTS, Part.RUNTIME, Part.CACHE})
 _BAR = {"bottom": 0.1, "center": 0.4, "top": 0.7}
 _RULE_TOP, _LABEL = 0.8, 0.91
@@ -34,7 +36,7 @@ def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.
         axis=alt.Axis(labelExpr="datum.label + ' GiB'", tickCount=5, labelFlush=True, grid=False),
     )
     y = alt.Y("bottom:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
-    rows = [_segment_row(segment) for segment in segments]
+    rows = [_segment_row(segment, usable_bytes) for segment in segments]
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, x2="end:Q", y=y, y2="top:Q", tooltip=_tooltip("what", "size"))
     look = {"color": alt.Color("fill:N", scale=None)}
     solid = base.transform_filter("datum.solid").mark_rect(stroke="#FFFFFF", strokeWidth=1).encode(**look)
@@ -43,7 +45,7 @@ def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.
         .mark_rect(fillOpacity=0.12, strokeDash=[4, 3], strokeWidth=1.5)
         .encode(**look, stroke=alt.Stroke("fill:N", scale=None))
     )
-    wide_enough = alt.ExprRef(f"(datum.end - datum.start) / {end_bytes / GIB} * width > 36 ? 1 : 0")
+    wide_enough = alt.ExprRef(f"datum.room / {end_bytes / GIB} * width > {LABEL_PX} ? 1 : 0")
     texts = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X("middle:Q", title=None), y=alt.Y("center:Q", axis=None), text="label:N"
     )
@@ -85,14 +87,18 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
     return _finished(alt.layer(*layers), height=300)
 
 
-def _segment_row(segment: Segment) -> dict[str, object]:
+def _segment_row(segment: Segment, usable_bytes: int) -> dict[str, object]:
+    """One stretch; its label stands in the wider part where the rule at *usable_bytes* cuts it."""
+    cut = min(max(usable_bytes, segment.start_bytes), segment.end_bytes)
+    start, end = max((segment.start_bytes, cut), (cut, segment.end_bytes), key=lambda part: part[1] - part[0])
     solid = segment.part in _SOLID
     name = ITEM_NAMES.get(segment.name) or PART_NAMES.get(segment.part) or segment.name
     return {
         **_BAR,
         "start": segment.start_bytes / GIB,
         "end": segment.end_bytes / GIB,
-        "middle": (segment.start_bytes + segment.end_bytes) / 2 / GIB,
+        "middle": (start + end) / 2 / GIB,
+        "room": (end - start) / GIB,
         "label": f"{segment.bytes / GIB:.2f}",
         "what": name,
         "size": format_bytes(segment.bytes),

@@ -7,6 +7,7 @@ import streamlit as st
 from planner.architecture import Architecture
 from planner.errors import PlannerError
 from planner.model_files import read_config_text
+from ui.address import NOTES
 
 MAX_MB = 1
 _OWN = "_own_architecture"
@@ -23,7 +24,7 @@ def forget() -> None:
     """Back to the list of models; for use in a widget's callback."""
     st.session_state.pop(_OWN, None)
     st.session_state.pop(_PROBLEM, None)
-    st.session_state.pop("_address_notes", None)
+    st.session_state.pop(NOTES, None)
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
 
 

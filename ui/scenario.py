@@ -13,13 +13,12 @@ from planner.errors import PlannerError
 from planner.presets import load_preset
 from planner.verdict import Verdict, verdict
 from ui import form, own_config
-from ui.address import read_address
+from ui.address import NOTES, read_address
 from ui.words import ICONS
 
 ONE_ROW = 3
 """So many segments fit beside each other in the sidebar; more are pills, which wrap."""
 _STARTED = "_address_read"
-_NOTES = "_address_notes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +49,8 @@ def sidebar() -> None:
     words = scenario().verdict
     short = words.short if words else "**no answer yet**: see the page"
     line.markdown(f"{ICONS[words.state] if words else ':material/help:'} {short}")
-    if st.session_state.get(_NOTES):
-        st.info("  \n".join(st.session_state[_NOTES]), icon=":material/link_off:")
+    if st.session_state.get(NOTES):
+        st.info("  \n".join(st.session_state[NOTES]), icon=":material/link_off:")
 
 
 def scenario() -> Scenario:
@@ -79,7 +78,7 @@ def apply(choices: Choices) -> None:
     for key, value in state.items():
         if key not in st.session_state and value != form.DEFAULTS[key]:
             st.query_params[key] = value
-    st.session_state.pop(_NOTES, None)
+    st.session_state.pop(NOTES, None)
     st.session_state.update(state)
 
 
@@ -93,7 +92,7 @@ def _read_address() -> None:
     st.session_state[_STARTED] = True
     query = st.query_params.to_dict()
     fields, problems = read_address(query)
-    st.session_state[_NOTES] = problems
+    st.session_state[NOTES] = problems
     told = {key: str(value) for key, value in fields.items()}
     if told != {key: value for key, value in query.items() if key in form.DEFAULTS}:
         others = {key: st.query_params.get_all(key) for key in query if key not in form.DEFAULTS}
@@ -144,7 +143,7 @@ def _more_fields() -> None:
 
 def _changed() -> None:
     """Whatever the link asked for, the set-up is the reader's own now."""
-    st.session_state.pop(_NOTES, None)
+    st.session_state.pop(NOTES, None)
 
 
 def _select(key: str, label: str, options: list[str], **more: Any) -> None:

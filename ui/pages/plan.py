@@ -81,10 +81,10 @@ def _words(tokens: int | None) -> str:
 
 def _fixes(choices: Choices, chosen: Chosen, answer: Answer) -> None:
     found = fixes(choices, chosen.architecture, answer)
-    st.header("What would make it fit", anchor=False)
     if not found:
         st.markdown("No single change of format, card or wish is enough, or brings it nearer.")
         return
+    st.header("What would make it fit" if found[0].enough else "What would bring it nearer", anchor=False)
     with st.grid(SHOWN_FIXES, min_column_width=200):
         for number, fix in enumerate(found[:SHOWN_FIXES]):
             _fix(fix, number)

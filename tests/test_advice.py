@@ -1,0 +1,60 @@
+"""Fixes are tried, not guessed: each does what it says."""
+
+import pytest
+
+from planner.advice import Fix, fixes
+from planner.answer import Answer, answer
+from planner.choices import Choices, choose
+
+TIGHT = Choices(model="13b-class-mha", memory="8GiB", weights="int4-g128", overhead="1.5GiB", context=2_048)
+CROWDED = Choices(model="llama-3.1-8b", device="rtx-4090", overhead="1.5GiB", context=8_192, users=40)
+HUGE = Choices(model="deepseek-v3", device="rtx-4060", overhead="1.5GiB")
+
+
+def asked(choices: Choices) -> Answer:
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def advised(choices: Choices) -> tuple[Fix, ...]:
+    chosen = choose(choices)
+    return fixes(choices, chosen.architecture, answer(chosen.architecture, chosen.deployment, chosen.workload))
+
+
+@pytest.mark.parametrize("choices", [TIGHT, CROWDED, HUGE])
+def test_each_fix_does_what_it_says(choices: Choices) -> None:
+    before = asked(choices)
+    for fix in advised(choices):
+        after = asked(fix.choices)
+        assert after.fits == fix.enough
+        assert after.free_bytes > before.free_bytes
+
+
+@pytest.mark.parametrize("choices", [TIGHT, CROWDED, HUGE])
+def test_what_is_enough_comes_first(choices: Choices) -> None:
+    enough = [fix.enough for fix in advised(choices)]
+    assert enough == sorted(enough, reverse=True)
+
+
+def test_the_smallest_card_that_is_enough() -> None:
+    # 6.24 GiB of weights, 1.5 GiB of runtime and 2,048 · 819,200 B of cache are 9.31 GiB.
+    first = advised(TIGHT)[0]
+    assert (first.change, first.result) == ("A 10 GiB card", "2,958 tokens, 1.4 × what you asked")
+    assert first.choices.memory == "10GiB"
+
+
+def test_a_smaller_wish_is_the_cheapest() -> None:
+    assert [fix.change for fix in advised(CROWDED)[:1]] == ["7 users at once instead of 40"]
+
+
+def test_as_many_cards_as_it_takes_up_to_eight_times() -> None:
+    changes = [fix.change for fix in advised(CROWDED) if "×" in fix.change and "RTX 4090" in fix.change]
+    # 40 GiB of cache and 14.96 of weights over 23.64 GiB cards, 1.5 GiB each taken: three cards, so four.
+    assert changes == ["4 × GeForce RTX 4090"]
+
+
+def test_where_nothing_is_enough_the_nearest_is_said_not_to_be() -> None:
+    found = advised(HUGE)
+    assert not any(fix.enough for fix in found)
+    assert all(fix.result.startswith("Still ") for fix in found)
+    assert "2 × GeForce RTX 4060" in [fix.change for fix in found]
