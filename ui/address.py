@@ -65,11 +65,18 @@ def _weights(key: str, value: str) -> dict[str, Any]:
         return {key: value}
     if value == "checkpoint":
         return {key: form.AS_PUBLISHED}
-    return form.weights_state(find_format(presets.formats(), value, "weights").name)
+    return form.weights_state(_weights_name(value))
 
 
 def _weights_format(key: str, value: str) -> dict[str, Any]:
-    return {key: find_format(presets.formats(), value, "weights").name}
+    return {key: _weights_name(value)}
+
+
+def _weights_name(value: str) -> str:
+    """The name of a format or of a GGUF file type."""
+    if value.lower() in form.format_names("weights"):
+        return value.lower()
+    return find_format(presets.formats(), value, "weights").name
 
 
 def _cache_format(key: str, value: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ cards stand there by their titles; a link may also say their names or aliases.
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from planner import presets
@@ -57,8 +58,9 @@ def device_names() -> Mapping[str, str]:
 
 @cache
 def format_names(use: str) -> tuple[str, ...]:
-    """Every format for *use* (``weights`` or ``cache``) once, as the presets list them."""
-    return tuple(dict.fromkeys(f.name for f in presets.formats().values() if getattr(f, use)))
+    """Every format for *use* (``weights`` or ``cache``) once, for weights GGUF's file types too."""
+    formats = (f.name for f in presets.formats().values() if getattr(f, use))
+    return tuple(dict.fromkeys(chain(formats, presets.mix_names() if use == "weights" else ())))
 
 
 def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:

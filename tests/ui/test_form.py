@@ -43,6 +43,7 @@ def test_16_bit_is_said_to_a_checkpoint_that_asks_for_8() -> None:
         ({"memory": "8GiB"}, {"memory": "8GiB", "device": "Another size"}),
         ({"device": "4090", "memory": "8GiB"}, {"device": "GeForce RTX 4090", "memory": "8GiB"}),
         ({"weights": "nf4"}, {"weights": "other", "weights_format": "nf4"}),
+        ({"weights": "Q4_K_M"}, {"weights": "other", "weights_format": "q4_k_m"}),
         ({"weights": "checkpoint"}, {"weights": "as published"}),
         ({"kv_cache": "bf16"}, {"kv_cache": "16 bit"}),
         ({"kv_cache": "q8_0"}, {"kv_cache": "other", "kv_cache_format": "q8_0"}),

@@ -130,6 +130,12 @@ def test_other_formats_are_one_choice_away(open_app: OpenApp) -> None:
     assert "--weights q4_k --kv-cache q5_1" in words(app)
 
 
+def test_gguf_file_types_are_weights_formats(open_app: OpenApp) -> None:
+    app = open_app(model="llama-3.1-8b", weights="q4_k_m")
+    assert "weights q4_k_m" in app.caption[0].value
+    assert "4,912,898,048 B" in words(app)
+
+
 def test_keys_and_values_apart_are_said_where_the_cache_is_chosen(open_app: OpenApp) -> None:
     app = open_app(kv_cache_v="q8_0")
     assert "Under *More*: values in q8_0." in words(app)
