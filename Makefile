@@ -12,7 +12,7 @@ SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-long lint format bench truth oracle screenshots clean
+.PHONY: help app install install-all chromium test test-long speed-readings lint format bench truth oracle screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-long    run every test, the slow ones and long random searches too"
 	@echo "make lint         ruff, its formatter in check mode, mypy --strict on planner"
 	@echo "make format       let ruff mend what it can"
+	@echo "make speed-readings  compare the speed model with public measurements"
 	@echo "make bench        time our own code, as ratios"
 	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
 	@echo "make oracle       parameters and cache bytes beside transformers' own, on the meta device (many minutes)"
@@ -77,6 +78,9 @@ bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
 	$(BIN)/python -m bench.simulator
+
+speed-readings: install-all
+	$(BIN)/python -m tests.speed_readings
 
 truth: install-all
 	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }

@@ -14,6 +14,7 @@ from planner.formats import NumberFormat
 from planner.gguf_mixes import LAYERS
 from planner.presets import ModelPreset
 from planner.speculation import PublishedDraft
+from planner.speed.constants import SpeedConstants
 
 
 def check_presets() -> Iterator[str]:
@@ -49,6 +50,11 @@ def check_presets() -> Iterator[str]:
     for name, request_set in performance_presets.request_sets().items():
         validate(RequestSet, asdict(request_set), f"workloads.toml: {name}")
     yield f"{len(performance_presets.request_sets())} workloads"
+    for name in performance_presets.family_devices():
+        presets.find_device(name)
+    for constants in performance_presets.speed_constants().values():
+        validate(SpeedConstants, asdict(constants), f"speed.toml: {constants.engine} on {constants.family}")
+    yield f"{len(performance_presets.speed_constants())} sets of speed constants"
 
 
 def check_mix(name: str) -> None:

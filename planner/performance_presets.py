@@ -1,12 +1,14 @@
 """Reads the data about speed in presets/, only when it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from planner.batching.trace import RequestSet
-from planner.errors import UnknownName
+from planner.errors import BadPreset, UnknownName
 from planner.presets import PRESETS, build, load_toml
 from planner.speculation import PublishedDraft
+from planner.speed.constants import SpeedConstants
 
 
 @cache
@@ -16,6 +18,60 @@ def drafts() -> Mapping[str, PublishedDraft]:
         name: build(PublishedDraft, table, f"speculation.toml: {name}", name=name)
         for name, table in load_toml(PRESETS / "speculation.toml").items()
     }
+
+
+@cache
+def _speed() -> Mapping[str, Any]:
+    return load_toml(PRESETS / "speed.toml")
+
+
+@cache
+def eight_bit_formats() -> frozenset[str]:
+    """Formats that are multiplied at a device's 8-bit float rate."""
+    return frozenset(_speed()["eight_bit_formats"])
+
+
+@cache
+def _families() -> Mapping[str, str]:
+    return {device: family for family, devices in _speed()["families"].items() for device in devices}
+
+
+@cache
+def speed_constants() -> Mapping[tuple[str, str, bool], SpeedConstants]:
+    """Fitted constants by engine, family of devices, and whether the model has experts."""
+    found = {}
+    for index, table in enumerate(_speed()["constants"]):
+        constants = build(SpeedConstants, table, f"speed.toml: constants[{index}]")
+        key = constants.engine, constants.family, constants.experts
+        if key in found:
+            raise BadPreset(f"Constants in 'speed.toml: constants[{index}]' are there twice.")
+        found[key] = constants
+    return found
+
+
+def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConstants:
+    """The constants of *engine* for the family of *device*, or for any; raises UnknownName with the engines known."""
+    known = speed_constants()
+    for family in (_families().get(device, "any"), "any"):
+        constants = known.get((engine, family, experts))
+        if constants is not None:
+            return constants
+    engines = sorted({name for name, _, has_experts in known if has_experts == experts})
+    kind = "models with experts" if experts else "dense models"
+    raise UnknownName(f"The speed of {engine} with {kind} was never fitted; choose one of: {', '.join(engines)}.")
+
+
+def family_devices() -> Iterable[str]:
+    """Every device that belongs to a family."""
+    return _families()
+
+
+def device_family(name: str) -> str:
+    """The family of the device called *name*; raises UnknownName for one that has none."""
+    family = _families().get(name)
+    if family is None:
+        raise UnknownName(f"Device {name!r} belongs to no family of speed.toml, so its speed cannot be planned.")
+    return family
 
 
 @cache

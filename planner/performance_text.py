@@ -3,6 +3,7 @@
 from planner.batching.outcome import Outcome, Spread
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
+from planner.speed.answer import SpeedAnswer
 from planner.units import format_bytes
 
 
@@ -18,6 +19,39 @@ def speculation_text(result: Speculation) -> str:
             "Note: for one request alone; with more of them, checking several tokens is no longer free.",
         ]
     )
+
+
+def speed_text(result: SpeedAnswer) -> str:
+    """Tokens a second in a sentence, then where the time of a step goes, then the curve."""
+    user, prompt = result.tokens_per_s_user, result.time_to_first_token
+    each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
+    share = result.step_parts.total_s / 100
+    lines = [
+        f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after {_seconds(prompt.value_s)} "
+        f"({_seconds(prompt.low_s)} to {_seconds(prompt.high_s)}).",
+        f"{result.model} on {result.device_count} × {result.device}, constants of {result.engine} on {result.family}.",
+        "",
+        f"  no faster than         {user.ceiling:,.1f} tokens/s: {format_bytes(result.weights_read_bytes)} of weights "
+        f"and {format_bytes(result.kv_read_bytes)} of cache a step",
+        f"  all users together     {result.tokens_per_s.value:,.1f} tokens/s",
+        f"  a prompt of {result.prompt_tokens:<10,} {result.prompt_tokens_per_s.value:,.0f} tokens/s",
+        f"  where a step's time goes: fixed {result.step_parts.layers_s / share:.0f}%, "
+        f"links {result.step_parts.links_s / share:.0f}%, tokens {result.step_parts.tokens_s / share:.0f}%, "
+        f"reading {result.step_parts.read_s / share:.0f}%, arithmetic {result.step_parts.arithmetic_s / share:.0f}%",
+        f"  the knee               {result.knee_users:,} users; memory holds {_count(result.max_users)}",
+        "",
+        f"  {'users':>8} {'tokens/s each':>14} {'together':>12}",
+    ]
+    lines += [f"  {p.users:>8,} {p.tokens_per_s_user:>14,.1f} {p.tokens_per_s:>12,.1f}" for p in result.curve]
+    return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
+
+
+def _range(value: float, low: float, high: float) -> str:
+    return f"{value:,.1f} ({low:,.1f} to {high:,.1f})"
+
+
+def _count(users: int | None) -> str:
+    return "any number" if users is None else f"{users:,}"
 
 
 def arithmetic_text(result: CacheArithmetic) -> str:

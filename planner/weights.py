@@ -8,7 +8,7 @@ from planner.formats import QuantScheme, Role
 MTP = "mtp"
 
 
-def _all(layers: Iterable[Layer], tensors: Iterable[Tensor]) -> Iterator[tuple[Tensor, int]]:
+def counted_tensors(layers: Iterable[Layer], tensors: Iterable[Tensor]) -> Iterator[tuple[Tensor, int]]:
     """Every tensor with how many layers have it."""
     for tensor in tensors:
         yield tensor, 1
@@ -19,9 +19,9 @@ def _all(layers: Iterable[Layer], tensors: Iterable[Tensor]) -> Iterator[tuple[T
 
 def loaded_tensors(architecture: Architecture) -> Iterator[tuple[Tensor, int]]:
     """What is loaded to answer: text model and towers, a tied head once, no MTP layers."""
-    yield from _all(architecture.layers, architecture.tensors)
+    yield from counted_tensors(architecture.layers, architecture.tensors)
     for tower in architecture.towers:
-        yield from _all((), tower.tensors)
+        yield from counted_tensors((), tower.tensors)
 
 
 def parameters(architecture: Architecture) -> int:
@@ -31,7 +31,7 @@ def parameters(architecture: Architecture) -> int:
 
 def active_parameters(architecture: Architecture) -> int:
     """Parameters that one text token passes through: the chosen experts only, towers left out."""
-    return sum(t.active_elements * count for t, count in _all(architecture.layers, architecture.tensors))
+    return sum(t.active_elements * count for t, count in counted_tensors(architecture.layers, architecture.tensors))
 
 
 def parameters_by_role(architecture: Architecture) -> dict[str, int]:
@@ -40,12 +40,12 @@ def parameters_by_role(architecture: Architecture) -> dict[str, int]:
     All but ``mtp`` add up to ``parameters``.
     """
     by_role: dict[str, int] = {}
-    for tensor, count in _all(architecture.layers, architecture.tensors):
+    for tensor, count in counted_tensors(architecture.layers, architecture.tensors):
         by_role[tensor.role] = by_role.get(tensor.role, 0) + tensor.elements * count
     for tower in architecture.towers:
         by_role[tower.kind] = by_role.get(tower.kind, 0) + sum(t.elements for t in tower.tensors)
     if architecture.mtp_layers:
-        by_role[MTP] = sum(t.elements * count for t, count in _all(architecture.mtp_layers, ()))
+        by_role[MTP] = sum(t.elements * count for t, count in counted_tensors(architecture.mtp_layers, ()))
     return {str(role): number for role, number in by_role.items()}
 
 
@@ -81,7 +81,7 @@ def model_bytes(
     expert_parallel: int = 1,
 ) -> int:
     """Weight bytes of *layers* and *tensors* on one rank."""
-    return tensors_bytes(_all(layers, tensors), scheme, tensor_parallel, expert_parallel)
+    return tensors_bytes(counted_tensors(layers, tensors), scheme, tensor_parallel, expert_parallel)
 
 
 def bytes_by_role(
@@ -89,6 +89,6 @@ def bytes_by_role(
 ) -> dict[str, int]:
     """The same bytes as ``model_bytes``, by role."""
     by_role: dict[Role, int] = {}
-    for tensor, count in _all(layers, tensors):
+    for tensor, count in counted_tensors(layers, tensors):
         by_role[tensor.role] = by_role.get(tensor.role, 0) + count * tensor_bytes(tensor, scheme, tensor_parallel)
     return {str(role): size for role, size in by_role.items()}

@@ -5,6 +5,7 @@ COMMANDS = {
     "table": ("planner.commands.table", "models × weight formats × memory sizes"),
     "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
     "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
+    "speed": ("planner.commands.speed", "tokens a second, time to first token, and what bounds them"),
     "simulate": ("planner.commands.simulate", "many requests at once: throughput, waiting, slots and cache blocks"),
     "speculate": ("planner.commands.speculate", "what a draft is worth: faster or slower, and by how much"),
     "arithmetic": ("planner.commands.arithmetic", "what a cache saves: arithmetic of one head with and without"),

@@ -1,0 +1,235 @@
+"""How fast a deployment answers: one step, one prompt, and the curve of latency against throughput."""
+
+from dataclasses import dataclass
+
+from planner.batching.step_time import TICKS_PER_S, StepTime
+from planner.capacity import largest
+from planner.errors import PlannerError
+from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
+from planner.speed.work import (
+    Model,
+    Work,
+    decode_work,
+    kv_bytes_read,
+    mixed_work,
+    operations_per_token,
+    weight_bytes_read,
+)
+
+MAX_BATCH = 2**14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Tokens a second with the range of its time."""
+
+    value: float
+    low: float
+    high: float
+    ceiling: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPoint:
+    """One point of the curve: each request's tokens a second against all of them together."""
+
+    users: int
+    step_s: float
+    tokens_per_s_user: float
+    tokens_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedAnswer:
+    """The contract of ``speed --json``. Ranges hold nine of ten measurements that the constants had not seen.
+
+    *bound* names the largest part of a step: layers, links, tokens, read or arithmetic. *knee_users*: from here on
+    twice the users bring less than a third more throughput. *time_to_first_token*: of a request that does not wait.
+    """
+
+    model: str
+    device: str
+    device_count: int
+    engine: str
+    family: str
+    source: str
+    context_tokens: int
+    users: int
+    prompt_tokens: int
+    weights_read_bytes: int
+    kv_read_bytes: int
+    step: Seconds
+    step_parts: Parts
+    bound: str
+    tokens_per_s_user: Rate
+    tokens_per_s: Rate
+    time_to_first_token: Seconds
+    prompt_tokens_per_s: Rate
+    prompt_bound: str
+    knee_users: int
+    curve: tuple[BatchPoint, ...]
+    max_users: int | None
+    warnings: tuple[str, ...]
+
+
+def speed(
+    model: Model,
+    constants: SpeedConstants,
+    *,
+    context_tokens: int,
+    users: int,
+    prompt_tokens: int,
+    max_users: int | None,
+    max_num_batched_tokens: int | None = None,
+) -> SpeedAnswer:
+    """*users* requests of *context_tokens* decoding together; a prompt of *prompt_tokens*, in chunks where limited.
+
+    *max_users* is where memory ends the curve, ``None`` where it does not.
+    """
+    work = decode_work(model, users, context_tokens)
+    step_parts = parts(work, constants)
+    step = step_seconds(work, constants)
+    prompt_parts, first = prompt_seconds(
+        model, constants, prompt_tokens, users - 1, context_tokens, max_num_batched_tokens
+    )
+    deployment = model.deployment
+    return SpeedAnswer(
+        model=model.architecture.title,
+        device=deployment.device.title,
+        device_count=deployment.device_count,
+        engine=constants.engine,
+        family=constants.family,
+        source=constants.source,
+        context_tokens=context_tokens,
+        users=users,
+        prompt_tokens=prompt_tokens,
+        weights_read_bytes=round(weight_bytes_read(model, users)),
+        kv_read_bytes=users * kv_bytes_read(model, context_tokens),
+        step=step,
+        step_parts=step_parts,
+        bound=step_parts.bound,
+        tokens_per_s_user=_rate(1, step),
+        tokens_per_s=_rate(users, step),
+        time_to_first_token=first,
+        prompt_tokens_per_s=_rate(prompt_tokens, first),
+        prompt_bound=prompt_parts.bound,
+        knee_users=knee_users(model, constants, context_tokens),
+        curve=curve(model, constants, context_tokens, max_users),
+        max_users=max_users,
+        warnings=_warnings(model, constants),
+    )
+
+
+def step_seconds(work: Work, constants: SpeedConstants) -> Seconds:
+    """A step's time with the range of its constants."""
+    return with_range(parts(work, constants).total_s, work.ceiling_s, constants.p90_error)
+
+
+def prompt_seconds(
+    model: Model,
+    constants: SpeedConstants,
+    prompt_tokens: int,
+    beside: int = 0,
+    context_tokens: int = 0,
+    max_num_batched_tokens: int | None = None,
+) -> tuple[Parts, Seconds]:
+    """The time to compute a prompt and its first token; alone, or in chunks *beside* others that decode.
+
+    With a limit T each step has room for T − *beside* prompt tokens: ceil(prompt ÷ (T − beside)) steps.
+    """
+    own = for_prefill(constants)
+    room = prompt_tokens
+    if max_num_batched_tokens is None:
+        beside = 0
+    else:
+        room = max_num_batched_tokens - beside
+        if room < 1:
+            raise PlannerError(
+                f"max_num_batched_tokens = {max_num_batched_tokens:,} leaves no room for a prompt beside "
+                f"{beside:,} requests; raise it above {beside:,}."
+            )
+    works = [
+        mixed_work(model, beside, context_tokens, min(room, prompt_tokens - done), done)
+        for done in range(0, prompt_tokens, room)
+    ]
+    steps = [parts(work, own) for work in works]
+    whole = Parts(
+        layers_s=sum(step.layers_s for step in steps),
+        links_s=sum(step.links_s for step in steps),
+        tokens_s=sum(step.tokens_s for step in steps),
+        read_s=sum(step.read_s for step in steps),
+        arithmetic_s=sum(step.arithmetic_s for step in steps),
+    )
+    error = constants.p90_error if constants.prefill_p90_error is None else constants.prefill_p90_error
+    return whole, with_range(whole.total_s, sum(work.ceiling_s for work in works), error)
+
+
+def curve(
+    model: Model, constants: SpeedConstants, context_tokens: int, max_users: int | None
+) -> tuple[BatchPoint, ...]:
+    """Batches of 1, 2, 4 … up to the last that memory holds, that one included."""
+    limit = min(MAX_BATCH, MAX_BATCH if max_users is None else max_users)
+    sizes = [2**power for power in range(limit.bit_length()) if 2**power <= limit]
+    if sizes and sizes[-1] != limit:
+        sizes.append(limit)
+    return tuple(_point(model, constants, context_tokens, users) for users in sizes)
+
+
+def knee_users(model: Model, constants: SpeedConstants, context_tokens: int) -> int:
+    """The first batch whose double brings less than a third more throughput.
+
+    For a step of a + b·users that is users = a / b: what all share costs as much as what each brings.
+    """
+
+    def pays(users: int) -> bool:
+        once, twice = (_point(model, constants, context_tokens, count).tokens_per_s for count in (users, 2 * users))
+        return 3 * twice >= 4 * once
+
+    return largest(pays, MAX_BATCH) + 1
+
+
+def step_time(model: Model, constants: SpeedConstants, slots: int, context_tokens: int) -> StepTime:
+    """The same model for the simulator: a table by sequences, and slopes for cached and prompt tokens.
+
+    Caches are taken to grow evenly up to *context_tokens*; windows do not, but their part is small.
+    """
+    own = for_prefill(constants)
+    bandwidth = model.bandwidth_bytes_per_s * constants.read_efficiency
+    layers = len(model.architecture.layers)
+    rate = model.deployment.tensor_parallel * model.arithmetic_per_s * own.arithmetic_efficiency
+    prompt_s = constants.token_s * layers + operations_per_token(model) / rate
+    kv_s = kv_bytes_read(model, context_tokens) / context_tokens / bandwidth
+    table = [_point(model, constants, 0, max(1, sequences)).step_s for sequences in range(slots + 1)]
+    return StepTime(
+        by_sequences=tuple(round(seconds * TICKS_PER_S) for seconds in table),
+        per_context_token=round(kv_s * TICKS_PER_S),
+        per_prompt_token=round(prompt_s * TICKS_PER_S),
+    )
+
+
+def _point(model: Model, constants: SpeedConstants, context_tokens: int, users: int) -> BatchPoint:
+    step_s = step_seconds(decode_work(model, users, context_tokens), constants).value_s
+    return BatchPoint(users=users, step_s=step_s, tokens_per_s_user=1 / step_s, tokens_per_s=users / step_s)
+
+
+def _rate(tokens: int, seconds: Seconds) -> Rate:
+    return Rate(
+        value=tokens / seconds.value_s,
+        low=tokens / seconds.high_s,
+        high=tokens / seconds.low_s,
+        ceiling=tokens / seconds.ceiling_s,
+    )
+
+
+def _warnings(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
+    found = []
+    if constants.family == "any":
+        found.append(
+            f"No measurement of {constants.engine} on cards like {model.deployment.device.title} is known: "
+            "its constants come from other cards, and the range is wide. Measure one point to narrow it."
+        )
+    if model.deployment.pipeline_parallel > 1:
+        found.append(
+            "Pipeline stages take turns: one batch is no faster on more of them; several at once are not modelled."
+        )
+    return tuple(found)

@@ -1,0 +1,237 @@
+"""What one step of a server has to read and compute, counted from the model's own shapes."""
+
+from dataclasses import dataclass
+
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, Recurrence, SharedCache, Tensor
+from planner.deployment import Deployment
+from planner.engines.split import split_heads
+from planner.errors import PlannerError
+from planner.formats import NumberFormat, Role
+from planner.gguf_mixes import as_stored
+from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs
+from planner.weights import counted_tensors, tensor_bytes
+
+_MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One step's work. *read_s* and *arithmetic_s*: at the full rate of the devices that share it; no less is possible.
+
+    *layers* are passed one after another, *linked_layers* of them with an exchange between devices; *token_layers* is
+    layers times tokens, for what each token costs whoever computes it.
+    """
+
+    layers: int
+    linked_layers: int
+    token_layers: float
+    read_bytes: float
+    read_s: float
+    arithmetic_s: float
+
+    @property
+    def ceiling_s(self) -> float:
+        """No step is faster: every byte is read once and every product computed, each at the peak rate."""
+        return max(self.read_s, self.arithmetic_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model on its devices, ready for questions about any batch.
+
+    Tensor-parallel devices work at the same time; pipeline stages take turns, so that their bytes add up.
+    """
+
+    architecture: Architecture
+    deployment: Deployment
+    cache: tuple[KVCacheSpec, ...]
+    rewritten_bytes: int
+    bandwidth_bytes_per_s: int
+    arithmetic_per_s: int
+
+
+def prepare_speed(architecture: Architecture, deployment: Deployment, eight_bit: frozenset[str]) -> Model:
+    """*eight_bit* are the formats that are multiplied at the device's 8-bit float rate, where it has one.
+
+    Raises PlannerError for a device whose bandwidth or arithmetic rate is not known.
+    """
+    architecture = as_stored(architecture, deployment.weights)
+    device = deployment.device
+    tensor_format = deployment.weights.format
+    names = {tensor_format.name} if tensor_format else {t.stored.name for t, _ in _tensors(architecture) if _is_big(t)}
+    rate = device.fp16_flops_per_s
+    if names and names <= eight_bit and device.fp8_flops_per_s:
+        rate = device.fp8_flops_per_s
+    for what, value in (("bandwidth", device.bandwidth_bytes_per_s), ("arithmetic rate", rate)):
+        if value is None:
+            raise PlannerError(
+                f"The {what} of {device.title} is not known, so its speed cannot be planned; choose a device "
+                "from 'kvbudget devices' that has both."
+            )
+    layers = split_heads(architecture.layers, deployment.tensor_parallel)
+    return Model(
+        architecture=architecture,
+        deployment=deployment,
+        cache=read_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v),
+        rewritten_bytes=_state_bytes(layers, deployment.kv_cache_k),
+        bandwidth_bytes_per_s=device.bandwidth_bytes_per_s or 0,
+        arithmetic_per_s=rate or 0,
+    )
+
+
+def read_specs(
+    layers: tuple[Layer, ...], key_format: NumberFormat, value_format: NumberFormat
+) -> tuple[KVCacheSpec, ...]:
+    """What one request's next token *reads*, as the caches' own rule of growth.
+
+    It differs from what is stored: a layer that shares a cache reads it again, the nearest earlier one of its kind.
+    """
+    own: dict[str, tuple[KVCacheSpec, ...]] = {}
+    last: tuple[KVCacheSpec, ...] = ()
+    specs: list[tuple[KVCacheSpec, int]] = []
+    for layer in layers:
+        read = layer_specs(layer, key_format, value_format)
+        if any(isinstance(mixer, SharedCache) for mixer in layer.mixers):
+            read = own.get(layer.kind.removeprefix("shared_"), last)
+        elif read:
+            own[layer.kind] = last = read
+        specs += [(spec, 1) for spec in read]
+    return merge_specs(specs)
+
+
+def has_experts(architecture: Architecture) -> bool:
+    """Whether a token meets only some of a layer's tensors."""
+    return any(0 < tensor.active < tensor.count for tensor, _ in _tensors(architecture))
+
+
+def experts_touched(count: int, active: int, tokens: float) -> float:
+    """Different experts that *tokens* tokens meet in one layer, each choosing *active* of *count* at random.
+
+        E = N · (1 − (1 − k/N)^B)
+
+    >>> experts_touched(8, 2, 1), round(experts_touched(128, 4, 64), 1)
+    (2.0, 111.2)
+    """
+    missed: float = (1.0 - active / count) ** tokens
+    return count * (1.0 - missed)
+
+
+def weight_bytes_read(model: Model, tokens: float) -> float:
+    """Bytes of weights that one device reads in a step with *tokens* tokens, one stage after another.
+
+    The embedding is looked up, not read, unless it is the head as well. Of the experts only those that are met count.
+    """
+    deployment = model.deployment
+    scheme, tensor_parallel = deployment.weights, deployment.tensor_parallel
+    total = 0.0
+    for tensor, count in _tensors(model.architecture):
+        size: float = count * tensor_bytes(tensor, scheme, tensor_parallel, deployment.expert_parallel)
+        if 0 < tensor.active < tensor.count:
+            met = experts_touched(tensor.count, tensor.active, max(1.0, tokens * deployment.data_parallel))
+            size *= met / tensor.count
+        total += size
+    return total
+
+
+def kv_bytes_read(model: Model, context_tokens: int) -> int:
+    """Bytes of cache that one device reads for one request's next token; a recurrent state is written back as well."""
+    return bytes_for(model.cache, context_tokens) + model.rewritten_bytes
+
+
+def decode_work(model: Model, sequences: int, context_tokens: int, prompt_share: float = 0.0) -> Work:
+    """A step that gives each of *sequences* requests, *context_tokens* long on average, its next token.
+
+    *prompt_share* prompt tokens are computed beside each: a busy server's steps bring as many as its requests do,
+    prompt ÷ answer, on average. They come in few steps, many at once, so that most steps meet the experts of
+    *sequences* tokens only.
+    """
+    tokens = sequences * (1.0 + prompt_share)
+    read = weight_bytes_read(model, sequences) + sequences * kv_bytes_read(model, context_tokens)
+    return _work(model, tokens, read, tokens * operations_per_token(model))
+
+
+def mixed_work(model: Model, sequences: int, context_tokens: int, prompt_tokens: int, cached_tokens: int = 0) -> Work:
+    """A step that computes *prompt_tokens* of a prompt, *cached_tokens* of it being there already, beside *sequences*.
+
+    Attention looks back from each prompt token: 4 · d_q · Σ positions, a layer at a time, windows bounding the look.
+    """
+    tokens = sequences + prompt_tokens
+    read = weight_bytes_read(model, tokens)
+    if sequences:
+        read += sequences * kv_bytes_read(model, context_tokens)
+    if cached_tokens:
+        read += kv_bytes_read(model, cached_tokens)
+    operations = tokens * operations_per_token(model) + _attention_operations(model, prompt_tokens, cached_tokens)
+    return _work(model, tokens, read, operations)
+
+
+def _work(model: Model, tokens: float, read_bytes: float, operations: float) -> Work:
+    deployment = model.deployment
+    layers = len(model.architecture.layers)
+    return Work(
+        layers=layers,
+        linked_layers=layers if deployment.tensor_parallel > 1 else 0,
+        token_layers=tokens * layers,
+        read_bytes=read_bytes,
+        read_s=read_bytes / model.bandwidth_bytes_per_s,
+        arithmetic_s=operations / (deployment.tensor_parallel * model.arithmetic_per_s),
+    )
+
+
+def _tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
+    """The tensors that a step reads, with how often each occurs."""
+    tensors = list(counted_tensors(architecture.layers, architecture.tensors))
+    embeddings = [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
+    head = None
+    if all(tensor.role is not Role.HEAD for tensor in architecture.tensors):
+        head = max(embeddings, key=lambda tensor: tensor.elements, default=None)
+    return [(tensor, count) for tensor, count in tensors if tensor.role is not Role.EMBEDDING or tensor is head]
+
+
+def _is_big(tensor: Tensor) -> bool:
+    return tensor.role in (Role.LINEAR, Role.EXPERT)
+
+
+def operations_per_token(model: Model) -> float:
+    """Two a parameter that the token is multiplied with, a product and a sum; the head only for tokens of the answer.
+
+    Prompt tokens are charged for it too: it is a few percent.
+    """
+    return 2.0 * sum(
+        count * tensor.active_elements
+        for tensor, count in _tensors(model.architecture)
+        if tensor.role in _MULTIPLIED or tensor.role in (Role.HEAD, Role.EMBEDDING)
+    )
+
+
+def _attention_operations(model: Model, tokens: int, cached: int) -> float:
+    total = 0.0
+    for layer in model.architecture.layers:
+        for mixer in layer.mixers:
+            match mixer:
+                case Attention():
+                    width = mixer.num_attention_heads * (mixer.head_dim + mixer.v_head_dim)
+                case LatentAttention():
+                    width = mixer.num_attention_heads * (2 * mixer.kv_lora_rank + mixer.qk_rope_head_dim)
+                case _:
+                    continue
+            total += 2.0 * width * _positions(tokens, cached, mixer.window_tokens)
+    return total
+
+
+def _positions(tokens: int, cached: int, window: int | None) -> float:
+    """Tokens looked back at, itself included, added up over *tokens* after *cached* others."""
+    if window is None:
+        return tokens * cached + tokens * (tokens + 1) / 2
+    growing = max(0, min(tokens, window - cached))
+    return growing * cached + growing * (growing + 1) / 2 + (tokens - growing) * window
+
+
+def _state_bytes(layers: tuple[Layer, ...], key_format: NumberFormat) -> int:
+    return sum(
+        (state.format or key_format).bytes_for(state.elements)
+        for layer in layers
+        for mixer in layer.mixers
+        if isinstance(mixer, Recurrence)
+        for state in mixer.states
+    )
