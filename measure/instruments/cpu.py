@@ -31,7 +31,8 @@ class StorageFollower(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        given = {storage._cdata for storage in _storages((args, kwargs))}
+        # What torch.tensor() fills outside any operator is first seen as the argument of lift_fresh.
+        given = set() if func is torch.ops.aten.lift_fresh.default else {s._cdata for s in _storages((args, kwargs))}
         output = func(*args, **(kwargs or {}))
         for storage in _storages(output):
             if storage._cdata in self._live or storage._cdata not in given:

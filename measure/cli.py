@@ -1,0 +1,140 @@
+"""``python -m measure``: list, run, all, compare. A PlannerError becomes one sentence and exit code 2.
+
+Only ``list`` and ``--help`` come without importing torch, so that they answer at once.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from measure.experiments import EXPERIMENTS
+from measure.progress import FORMS
+from measure.setup import ATTENTION, DTYPES, SCALES, Setup
+from planner.errors import PlannerError
+from planner.export import to_json
+
+DONE, NOT_ALL, BAD_INPUT, STOPPED = 0, 1, 2, 130
+"""Exit codes: every case measured; some did not fit or failed; bad input; interrupted."""
+OUTPUT = Path("measurements")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence instead of the usage block."""
+        raise PlannerError(f"{message[:1].upper()}{message[1:]}; see {self.prog} --help.")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    try:
+        arguments = _parser().parse_args(argv)
+        code: int = arguments.run(arguments)
+    except PlannerError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("Stopped. Every finished run is kept: the same command goes on from there.", file=sys.stderr)
+        return STOPPED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m measure", description="Measures on this machine what the planner predicts.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("list", help="the experiments")
+    listing.add_argument("--json", action="store_true")
+    listing.set_defaults(run=_list)
+    run = commands.add_parser("run", help="one experiment")
+    run.add_argument("experiment", help=f"one of: {', '.join(EXPERIMENTS)}")
+    _add_setup(run)
+    run.set_defaults(run=_run)
+    everything = commands.add_parser("all", help="every experiment, and one report")
+    _add_setup(everything)
+    everything.set_defaults(run=_all)
+    compare = commands.add_parser("compare", help="what was measured beside what was predicted, from kept records")
+    _add_output(compare)
+    compare.add_argument("--json", action="store_true")
+    compare.set_defaults(run=_compare)
+    return parser
+
+
+def _add_setup(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model", default="", help="a preset (random weights), folder, Hugging Face id, or smollm2; default smollm2"
+    )
+    parser.add_argument("--scale", choices=SCALES, default="full", help="small: a small copy of a preset")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, xpu or mps")
+    parser.add_argument("--dtype", choices=DTYPES, help="default fp32 on a CPU, bf16 elsewhere")
+    parser.add_argument("--attention", choices=ATTENTION, default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--online", action="store_true", help="fetch a Hugging Face id that is not on this machine")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: minutes on two cores")
+    parser.add_argument("--again", action="store_true", help="measure again what has a record already")
+    parser.add_argument("--progress", choices=FORMS, default="auto")
+    parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
+    _add_output(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of records, tables and pictures")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    if arguments.json:
+        print(to_json([{"name": name, "title": title} for name, title in EXPERIMENTS.items()]))
+    else:
+        width = max(map(len, EXPERIMENTS))
+        print("\n".join(f"{name:{width}}  {title}" for name, title in EXPERIMENTS.items()))
+    return DONE
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    return _measure([arguments.experiment], arguments)
+
+
+def _all(arguments: argparse.Namespace) -> int:
+    return _measure(list(EXPERIMENTS), arguments)
+
+
+def _measure(names: list[str], arguments: argparse.Namespace) -> int:
+    from measure.session import Session
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    session = Session(_setup(arguments), arguments.output, arguments.progress, arguments.again)
+    results = session.measure(names)
+    if arguments.json:
+        print(to_json([result.plain() for result in results]))
+    else:
+        print("\n\n".join(result.text() for result in results))
+    return DONE if all(result.is_complete for result in results) else NOT_ALL
+
+
+def _setup(arguments: argparse.Namespace) -> Setup:
+    from measure.instruments import find_instrument
+
+    device = find_instrument(arguments.device).device
+    return Setup(
+        model=arguments.model,
+        scale=arguments.scale,
+        device=str(device),
+        dtype=arguments.dtype or ("fp32" if device.type == "cpu" else "bf16"),
+        attention=arguments.attention,
+        seed=arguments.seed,
+        online=arguments.online,
+        quick=arguments.quick,
+    )
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from measure.compare import comparison, comparison_text
+
+    rows = comparison(arguments.output)
+    print(to_json(rows) if arguments.json else comparison_text(rows))
+    return DONE
+
+
+def _interrupt(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt

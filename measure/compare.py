@@ -1,0 +1,47 @@
+"""Everything that was measured beside what was predicted, from the records in a folder."""
+
+from pathlib import Path
+from typing import Any
+
+from measure.experiments import EXPERIMENTS
+from measure.records import newest, read
+from measure.tables import text_table
+
+PREDICTED, MEASURED = "predicted_", "measured_"
+
+
+def comparison(folder: Path) -> list[dict[str, Any]]:
+    """A row a pair of ``predicted_x`` and ``measured_x`` in the newest record of each case, with their ratio."""
+    rows = []
+    for name in EXPERIMENTS:
+        for record in newest(read(folder / f"{name}.jsonl")):
+            for row in record.rows:
+                rows += _pairs(name, record.case, row)
+    return rows
+
+
+def comparison_text(rows: list[dict[str, Any]]) -> str:
+    """The table, and how many of the pairs are equal."""
+    if not rows:
+        return "Nothing is measured yet: python -m measure run cache-size is a start."
+    equal = sum(row["predicted"] == row["measured"] for row in rows)
+    return f"{text_table(rows)}\n\n{equal:,} of {len(rows):,} readings are equal to their prediction."
+
+
+def _pairs(experiment: str, case: str, row: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for key, predicted in row.items():
+        quantity = key.removeprefix(PREDICTED)
+        measured = row.get(MEASURED + quantity)
+        if key.startswith(PREDICTED) and predicted is not None and measured is not None:
+            found.append(
+                {
+                    "experiment": experiment,
+                    "case": case,
+                    "quantity": quantity,
+                    "predicted": predicted,
+                    "measured": measured,
+                    "ratio": measured / predicted if predicted else None,
+                }
+            )
+    return found

@@ -1,0 +1,23 @@
+"""One module an experiment, imported when it is run; this is the list of them."""
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from planner.errors import UnknownName
+
+if TYPE_CHECKING:
+    from measure.experiments.base import Experiment
+
+EXPERIMENTS = {
+    "cache-size": "cache tensors against the formula, for every kind of attention",
+}
+"""Each experiment's line in ``list``; the module is called the same, with underscores."""
+
+
+@cache
+def find_experiment(name: str) -> "Experiment":
+    """The experiment called *name*; raises UnknownName with the names that exist."""
+    if name not in EXPERIMENTS:
+        raise UnknownName(f"Experiment {name!r} is not known; choose one of: {', '.join(EXPERIMENTS)}.")
+    return cast("Experiment", import_module(f"measure.experiments.{name.replace('-', '_')}"))

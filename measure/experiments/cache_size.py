@@ -1,0 +1,175 @@
+"""Cache tensors against the formula, for batch × tokens and every kind of attention that the library has.
+
+Small copies of published models: their layers' cache geometry is the published one, only depth, experts, vocabulary and
+windows are cut. Weights are random; bytes do not depend on them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from measure.experiments.base import Report, Settings
+from measure.instruments import find_instrument
+from measure.models import find_source, load
+from measure.pictures import identity
+from measure.prediction import predict
+from measure.records import Case, Record
+from measure.setup import Setup
+from measure.tensors import held_tensors, model_tensors, storage_bytes, tensor_bytes
+from measure.worker import Message
+from planner.architecture import Architecture, Attention, CompressedAttention, LatentAttention, Mixer, Recurrence
+
+NAME = "cache-size"
+
+MODELS = (
+    "qwen2.5-0.5b",
+    "smollm-135m",
+    "qwen3-0.6b-base",
+    "gemma-2b",
+    "gemma-2-2b",
+    "gemma-3-270m",
+    "phi-1",
+    "granite-3.1-1b-a400m",
+    "granite-4.0-350m",
+    "granite-swash-2b",
+    "starcoder2-3b",
+    "stablelm-2-1.6b",
+    "bloom-560m",
+    "distilgpt2",
+    "opt-125m",
+    "pythia-160m",
+    "santacoder",
+    "olmo-1b",
+    "olmo-2-1b",
+    "olmoe-1b-7b",
+    "exaone-4.0-1.2b",
+    "ernie-4.5-0.3b",
+    "hunyuan-0.5b",
+    "afm-4.5b",
+    "nemotron-mini-4b",
+    "trinity-nano",
+    "deepseek-v2-lite",
+    "glm-4.7-flash",
+    "minicpm3-4b",
+    "youtu-llm-2b",
+    "qwen3-30b-a3b",
+    "gpt-oss-20b",
+    "kolibri-1",
+    "lfm2-350m",
+    "mamba-130m",
+    "falcon-h1-0.5b",
+    "qwen3.5-0.8b",
+    "qwen3-coder-next",
+)
+"""The smallest preset of each kind of layer that the library has, and of the most used families."""
+SHAPES = ((1, 1), (1, 48), (1, 96), (3, 33))
+"""Batch × tokens: below and above a small copy's window of 64."""
+QUICK = (
+    "qwen2.5-0.5b",
+    "gemma-2b",
+    "gemma-3-270m",
+    "opt-125m",
+    "deepseek-v2-lite",
+    "lfm2-350m",
+    "mamba-130m",
+    "falcon-h1-0.5b",
+    "qwen3.5-0.8b",
+)
+_WORKING_BYTES = 2**28
+
+
+def cases(setup: Setup) -> list[Case]:
+    if setup.model:
+        return [Case(experiment=NAME, name=setup.model, settings={"model": setup.model, "scale": setup.scale})]
+    names = QUICK if setup.quick else MODELS
+    return [Case(experiment=NAME, name=name, settings={"model": name, "scale": "small"}) for name in names]
+
+
+def needed_bytes(settings: Settings, setup: Setup) -> int:
+    return 2 * predict(find_source(_chosen(settings, setup)).architecture, setup.dtype).weights_bytes + _WORKING_BYTES
+
+
+def run(settings: Settings, setup: Setup) -> Iterator[Message]:
+    loaded = load(_chosen(settings, setup))
+    prediction = predict(loaded.source.architecture, setup.dtype)
+    instrument = find_instrument(setup.device)
+    kinds = attention_kinds(loaded.source.architecture)
+    for batch, tokens in SHAPES:
+        prompt = torch.ones((batch, tokens), dtype=torch.long, device=instrument.device)
+        with torch.no_grad(), instrument.watch() as watched:
+            output = loaded.model(input_ids=prompt, use_cache=True, logits_to_keep=1)
+            cache = output.get("past_key_values") or output.get("cache_params") or output.get("state")
+            del output
+        held = list(held_tensors(cache))
+        yield {
+            "model": loaded.source.title,
+            "kinds": kinds,
+            "batch": batch,
+            "tokens": tokens,
+            "predicted_bytes": prediction.cache_bytes(batch, tokens),
+            "measured_bytes": tensor_bytes(held),
+            "storage_bytes": storage_bytes(held),
+            "left_bytes": watched.left_bytes,
+            "weights_bytes": storage_bytes(model_tensors(loaded.model)),
+            "changes": loaded.source.changes,
+        }
+
+
+def report(records: Sequence[Record], setup: Setup) -> Report:
+    rows = tuple(_compared(row) for record in records for row in record.rows)
+    wrong = [row for row in rows if row["difference_bytes"]]
+    models = {row["model"] for row in rows}
+    exact = models - {row["model"] for row in wrong}
+    views = [row for row in rows if row["storage_bytes"] > row["measured_bytes"]]
+    lesson = f"The cache of {len(exact)} of {len(models)} architectures is what its formula says, to the byte"
+    if views:
+        most = max(views, key=lambda row: row["storage_bytes"] / row["measured_bytes"])
+        lesson += (
+            f"; after a prompt longer than their window, sliding layers still hold up to "
+            f"{most['storage_bytes'] / most['measured_bytes']:.1f} times that behind views ({most['model']})"
+        )
+    return Report(
+        rows=rows,
+        lesson=f"{lesson}.",
+        chart=identity(rows, "predicted_bytes", "measured_bytes", "cache, bytes", "model"),
+        disagreements=tuple(
+            f"{row['model']}, {row['batch']} × {row['tokens']} tokens: {row['difference_bytes']:+,} B" for row in wrong
+        ),
+    )
+
+
+def _chosen(settings: Settings, setup: Setup) -> Setup:
+    return replace(setup, model=settings["model"], scale=settings["scale"])
+
+
+def _compared(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"difference_bytes": row["measured_bytes"] - row["predicted_bytes"]}
+
+
+def attention_kinds(architecture: Architecture) -> str:
+    """The kinds of cache in a model, as words."""
+    kinds = []
+    for layer in architecture.layers:
+        for mixer in layer.mixers:
+            kind = _kind(mixer)
+            if kind not in kinds:
+                kinds.append(kind)
+    return " + ".join(kinds)
+
+
+def _kind(mixer: Mixer) -> str:
+    match mixer:
+        case Attention():
+            heads, kv_heads = mixer.num_attention_heads, mixer.num_key_value_heads
+            shared = "multi-head" if kv_heads == heads else "multi-query" if kv_heads == 1 else "grouped"
+            return shared if mixer.window_tokens is None else f"{mixer.window_kind} {shared}"
+        case LatentAttention():
+            return "latent"
+        case CompressedAttention():
+            return "compressed"
+        case Recurrence():
+            return mixer.kind.replace("_", " ")
+        case _:
+            return "shared"

@@ -1,0 +1,41 @@
+"""One measurement at a time on a machine: two would read each other's memory and time."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from planner.errors import PlannerError
+
+LOCK = Path(tempfile.gettempdir()) / "kvbudget-measure.lock"
+
+
+@contextmanager
+def only_one(file: Path | None = None) -> Iterator[None]:
+    """Held while measuring, through *file* or the machine's own; raises PlannerError when another process measures."""
+    lock = file or LOCK
+    holder = lock.with_suffix(".pid")
+    file_lock = FileLock(lock, timeout=0)
+    try:
+        file_lock.acquire()
+    except Timeout:
+        raise PlannerError(
+            f"Another measurement runs on this machine (process {_read(holder)}): wait until it ends, or stop it."
+        ) from None
+    try:
+        holder.write_text(str(os.getpid()), encoding="utf-8")
+        yield
+    finally:
+        with suppress(OSError):
+            holder.unlink()
+        file_lock.release()
+
+
+def _read(holder: Path) -> str:
+    try:
+        return holder.read_text(encoding="utf-8")
+    except OSError:
+        return "unknown"

@@ -1,0 +1,127 @@
+"""From a model's name to the model itself on a device, and to the architecture that the planner sees in its config."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from measure import trained
+from measure.scaled import at_full_size, scale_down
+from measure.setup import Setup
+from planner import presets
+from planner.architecture import Architecture
+from planner.errors import PlannerError
+from planner.model_files import read_config_text
+from planner.readers.hf_config import read_config
+from planner.readers.json_text import parse_json
+from planner.units import shorten
+
+TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a model comes from. *folder* None, or one without weights: they are random.
+
+    *config* is Hugging Face's; *changes* say in words how a small copy differs from what was published.
+    """
+
+    title: str
+    config: Mapping[str, Any]
+    architecture: Architecture
+    folder: str | None = None
+    is_trained: bool = False
+    changes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A model on its device; *tokenizer* only where one came with trained weights."""
+
+    source: Source
+    model: Any
+    tokenizer: Any = None
+
+
+def default_model() -> str:
+    """The trained model where its package is installed, else one of its size with random weights."""
+    return trained.NAME if trained.is_installed() else "smollm-135m"
+
+
+def find_source(setup: Setup) -> Source:
+    """What ``setup.model`` names. Raises PlannerError with what to change."""
+    name = setup.model or default_model()
+    if name == trained.NAME:
+        return _from_folder(trained.folder(), trained.TITLE)
+    if Path(name).is_dir():
+        return _from_folder(Path(name), Path(name).resolve().name)
+    if "/" in name:
+        return _from_hub(name, setup.online)
+    preset = presets.find_model(name)
+    if "model_type" not in preset.config:
+        raise PlannerError(f"{preset.title} is nominal: it has no layers that could run. Name a real model.")
+    scaled = scale_down(preset.published_config) if setup.scale == "small" else at_full_size(preset.published_config)
+    return Source(
+        title=preset.title,
+        config=scaled.config,
+        architecture=read_config(scaled.config, presets.knowledge(), name=preset.name, title=preset.title),
+        changes=scaled.said(),
+    )
+
+
+def load(setup: Setup, source: Source | None = None, device: torch.device | None = None) -> Loaded:
+    """The model with trained weights where *source* has them, random ones by ``setup.seed`` otherwise."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    found = source or find_source(setup)
+    dtype = TORCH_DTYPES[setup.dtype]
+    attention = None if setup.attention == "auto" else setup.attention
+    tokenizer = None
+    if found.is_trained:
+        model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=dtype, attn_implementation=attention)
+        tokenizer = AutoTokenizer.from_pretrained(found.folder)
+    else:
+        torch.manual_seed(setup.seed)
+        config = library_config(found)
+        model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=attention)
+    return Loaded(source=found, model=model.to(device or torch.device(setup.device)).eval(), tokenizer=tokenizer)
+
+
+def library_config(source: Source) -> Any:
+    """transformers' own config object; quantisation left out, since weights are loaded in one float format."""
+    from transformers import AutoConfig
+
+    return AutoConfig.for_model(**{key: value for key, value in source.config.items() if key != "quantization_config"})
+
+
+def _from_folder(folder: Path, title: str) -> Source:
+    try:
+        text = (folder / "config.json").read_bytes()
+    except OSError as error:
+        raise PlannerError(f"{shorten(str(folder))} has no config.json that can be read: {error.strerror}.") from error
+    return Source(
+        title=title,
+        config=parse_json(text, "config.json"),
+        architecture=read_config_text(text, title),
+        folder=str(folder),
+        is_trained=any(next(folder.glob(pattern), None) for pattern in _WEIGHTS),
+    )
+
+
+def _from_hub(name: str, online: bool) -> Source:
+    """A repository's snapshot, from this machine's cache or, only if *online*, from Hugging Face."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    wanted = ["*.json", "*.safetensors", "*.model", "*.txt"]
+    try:
+        folder = snapshot_download(name, allow_patterns=wanted, local_files_only=not online)
+    except (LocalEntryNotFoundError, HfHubHTTPError, ValueError) as error:
+        advice = "check the name and the connection" if online else "add --online to fetch it"
+        raise PlannerError(
+            f"The weights of {shorten(name)!r} are not on this machine: {advice}, or name a preset for random ones."
+        ) from error
+    return _from_folder(Path(folder), name)

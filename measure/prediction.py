@@ -1,0 +1,46 @@
+"""What the planner says beforehand about a run of transformers: weights, cache, and the terms of its peak."""
+
+from dataclasses import dataclass
+
+from planner.architecture import Architecture
+from planner.budget import RankBudget, prepare
+from planner.choices import Choices, choose
+from planner.weights import parameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """The planner's ``transformers`` engine for one *architecture* in one format of weights and cache."""
+
+    architecture: Architecture
+    rank: RankBudget
+    element_bytes: int
+
+    @property
+    def weights_bytes(self) -> int:
+        return parameters(self.architecture) * self.element_bytes
+
+    def cache_bytes(self, batch: int, tokens: int) -> int:
+        """Cache of *batch* equal requests in one batch: they share the counter of each sliding layer."""
+        return batch * self.rank.request_bytes(tokens) - (batch - 1) * self._counters_bytes()
+
+    def _counters_bytes(self) -> int:
+        windows = sum(
+            getattr(mixer, "window_tokens", None) is not None
+            for layer in self.architecture.layers
+            for mixer in layer.mixers
+        )
+        return windows * int(self.rank.deployment.settings.rule("window_counter_bytes"))
+
+
+def predict(architecture: Architecture, dtype: str, tensor_parallel: int = 1) -> Prediction:
+    """The prediction with weights and cache in *dtype*. Raises PlannerError."""
+    choices = Choices(
+        model="", memory="1TiB", engine="transformers", weights=dtype, kv_cache=dtype, tensor_parallel=tensor_parallel
+    )
+    deployment = choose(choices, architecture).deployment
+    return Prediction(
+        architecture=architecture,
+        rank=prepare(architecture, deployment)[0],
+        element_bytes=deployment.kv_cache_k.bytes_for(1),
+    )

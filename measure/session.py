@@ -1,0 +1,108 @@
+"""One call of the command: which cases are run, in which order, and what is written when an experiment is through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measure.conditions import conditions
+from measure.experiments import find_experiment
+from measure.experiments.base import Report
+from measure.instruments import find_instrument
+from measure.lock import only_one
+from measure.progress import watcher
+from measure.records import Outcome, Record
+from measure.runner import run_cases
+from measure.setup import Setup
+from measure.tables import text_table
+from planner.export import to_csv, to_json, to_markdown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One experiment's report and its records."""
+
+    name: str
+    report: Report
+    records: tuple[Record, ...]
+    files: tuple[Path, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        return all(record.outcome is Outcome.MEASURED for record in self.records)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON; the picture is a file."""
+        return {
+            "experiment": self.name,
+            "lesson": self.report.lesson,
+            "disagreements": self.report.disagreements,
+            "rows": self.report.rows,
+            "without_reading": [
+                {"case": record.case, "outcome": record.outcome, "reason": record.reason}
+                for record in self.records
+                if record.outcome is not Outcome.MEASURED
+            ],
+            "conditions": self.records[0].conditions if self.records else {},
+            "files": [str(file) for file in self.files],
+        }
+
+    def text(self) -> str:
+        """The table, what disagreed or gave no reading, and last the sentence."""
+        lines = [self.name, "", text_table(self.report.rows), ""]
+        lines += [f"Disagrees: {sentence}" for sentence in self.report.disagreements]
+        for record in self.records:
+            if record.outcome is not Outcome.MEASURED:
+                lines.append(f"{record.case}: {record.outcome.replace('_', ' ')}. {record.reason}")
+        return "\n".join([*lines, self.report.lesson])
+
+
+class Session:
+    """Measures with one *setup* into one folder."""
+
+    def __init__(self, setup: Setup, output: Path, progress: str = "none", again: bool = False) -> None:
+        self._setup, self._output, self._progress, self._again = setup, output, progress, again
+
+    def measure(self, names: Sequence[str]) -> list[Result]:
+        """Runs the experiments called *names*; raises PlannerError, also when another measurement runs."""
+        instrument = find_instrument(self._setup.device)
+        stated = conditions(self._setup, instrument)
+        cases = {name: find_experiment(name).cases(self._setup) for name in names}
+        watching = watcher(self._progress, sum(map(len, cases.values())))
+        results = []
+        with only_one():
+            for name in names:
+                experiment = find_experiment(name)
+                records = run_cases(
+                    experiment,
+                    cases[name],
+                    self._setup,
+                    stated,
+                    self._output / f"{name}.jsonl",
+                    watching,
+                    memory=instrument.now,
+                    again=self._again,
+                )
+                report = experiment.report(records, self._setup)
+                results.append(
+                    Result(name=name, report=report, records=tuple(records), files=export(name, report, self._output))
+                )
+        return results
+
+
+def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
+    """Writes the table as CSV, Markdown and JSON and the picture as PNG and SVG."""
+    stem = folder / name
+    texts = {".csv": to_csv(report.rows), ".md": f"{to_markdown(report.rows)}\n{report.lesson}\n"}
+    texts[".json"] = to_json({"lesson": report.lesson, "rows": report.rows}) + "\n"
+    files = []
+    for suffix, text in texts.items():
+        files.append(stem.with_suffix(suffix))
+        files[-1].write_text(text, encoding="utf-8")
+    if report.chart is not None:
+        from measure.pictures import save
+
+        for suffix in (".png", ".svg"):
+            files.append(stem.with_suffix(suffix))
+            save(report.chart, files[-1])
+    return tuple(files)

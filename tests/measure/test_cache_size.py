@@ -1,0 +1,67 @@
+"""Cache tensors equal the planner's ``transformers`` engine, to the byte, for every kind of cache in the library."""
+
+import pytest
+
+from measure.experiments import cache_size
+from measure.records import Outcome, Record
+from measure.setup import Setup
+
+SETUP = Setup(dtype="bf16")
+LARGE = {
+    "santacoder",
+    "kolibri-1",
+    "qwen3-coder-next",
+    "gpt-oss-20b",
+    "nemotron-mini-4b",
+    "starcoder2-3b",
+    "qwen3-30b-a3b",
+    "olmoe-1b-7b",
+    "glm-4.7-flash",
+    "olmo-1b",
+}
+"""Their weights take seconds to draw."""
+NAMES = [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in cache_size.MODELS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cache_is_what_the_planner_says(name: str) -> None:
+    rows = list(cache_size.run({"model": name, "scale": "small"}, SETUP))
+    assert [(row["batch"], row["tokens"]) for row in rows] == list(cache_size.SHAPES)
+    assert [row["measured_bytes"] for row in rows] == [row["predicted_bytes"] for row in rows]
+    assert all(row["storage_bytes"] >= row["measured_bytes"] for row in rows)
+
+
+def test_25_architectures_are_compared_in_the_fast_suite() -> None:
+    assert len(set(cache_size.MODELS) - LARGE) >= 25
+
+
+def test_a_window_keeps_the_prompts_storage_behind_a_view() -> None:
+    """Gemma-3 270M, small: 5 sliding layers of window 64 and 1 full one, 1 head of 256, bf16; one counter a window.
+
+    96 tokens: full 96 · 1,024 B, sliding 63 · 1,024 B each, while the storages still hold all 96.
+    """
+    rows = list(cache_size.run({"model": "gemma-3-270m", "scale": "small"}, SETUP))
+    long = next(row for row in rows if (row["batch"], row["tokens"]) == (1, 96))
+    assert long["measured_bytes"] == (96 + 5 * 63) * 1_024 + 5 * 8
+    assert long["storage_bytes"] == 6 * 96 * 1_024 + 5 * 8
+
+
+def test_the_report_counts_what_is_exact_and_names_what_is_not() -> None:
+    row = {"model": "A", "batch": 1, "tokens": 8, "predicted_bytes": 100, "measured_bytes": 100, "storage_bytes": 100}
+    other = row | {"model": "B", "measured_bytes": 90, "storage_bytes": 180}
+    records = [
+        Record(
+            experiment="cache-size",
+            case="x",
+            settings={},
+            conditions={},
+            outcome=Outcome.MEASURED,
+            date="2026-01-01T00:00:00+00:00",
+            seconds=1.0,
+            rows=(row, other),
+        )
+    ]
+    report = cache_size.report(records, SETUP)
+    assert report.lesson.startswith("The cache of 1 of 2 architectures is what its formula says, to the byte; ")
+    assert "2.0 times that behind views (B)" in report.lesson
+    assert report.disagreements == ("B, 1 × 8 tokens: -10 B",)

@@ -1,0 +1,69 @@
+"""The command: what it prints, writes and returns."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from measure import lock
+from measure.cli import main
+from measure.experiments import EXPERIMENTS
+from measure.records import read
+
+CACHE_SIZE = ["run", "cache-size", "--model", "smollm-135m", "--scale", "small", "--device", "cpu", "--dtype", "bf16"]
+
+
+@pytest.fixture(autouse=True)
+def own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may run beside a measurement, and beside each other."""
+    monkeypatch.setattr(lock, "LOCK", tmp_path / "measure.lock")
+
+
+def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == list(EXPERIMENTS)
+
+
+def test_a_run_prints_json_and_leaves_records_table_and_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*CACHE_SIZE, "--output", str(tmp_path), "--json"]) == 0
+    (printed,) = json.loads(capsys.readouterr().out)
+    assert printed["lesson"] == "The cache of 1 of 1 architectures is what its formula says, to the byte."
+    assert printed["conditions"]["torch"]
+    # 6 layers · 2 · 3 heads · 64 · 2 B = 4,608 B a token
+    assert [row["measured_bytes"] for row in printed["rows"]] == [4_608, 48 * 4_608, 96 * 4_608, 99 * 4_608]
+    assert sorted(path.suffix for path in tmp_path.glob("cache-size.*")) == [
+        ".csv", ".json", ".jsonl", ".md", ".png", ".svg",
+    ]  # fmt: skip
+    (record,) = read(tmp_path / "cache-size.jsonl")
+    assert record.settings == {"model": "smollm-135m", "scale": "small"}
+
+    assert main(["compare", "--output", str(tmp_path)]) == 0
+    assert "4 of 4 readings are equal to their prediction." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "nothing"], "Experiment 'nothing' is not known; choose one of: cache-size"),
+        (["run", "cache-size", "--device", "tpu"], "Device 'tpu' is not known"),
+        (["run", "cache-size", "--model", "no-such-model"], "Model 'no-such-model' is not known"),
+        (["run", "cache-size", "--model", "7b-class"], "is nominal: it has no layers that could run"),
+        (["run", "cache-size", "--model", "nobody/has-this"], "add --online to fetch it"),
+        (["measure"], "Argument COMMAND: invalid choice"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = ["--output", str(tmp_path)] if words[0] == "run" else []
+    assert main([*words, *output]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_nothing_measured_yet_says_how_to_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--output", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "Nothing is measured yet: python -m measure run cache-size is a start.\n"

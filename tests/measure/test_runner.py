@@ -1,0 +1,143 @@
+"""Every case in a process of its own: however it ends there is a record, and nothing measured is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from measure import lock
+from measure.instruments.base import DeviceMemory
+from measure.progress import Lines, Silent
+from measure.records import Case, Outcome, Record, append, newest, read
+from measure.runner import run_cases
+from measure.setup import Setup
+from planner.errors import PlannerError
+from tests.measure import stand_in_experiment
+from tests.measure.stand_in_experiment import case
+
+GIB = 2**30
+CONDITIONS = {"device": "test", "torch": "2"}
+
+
+def run(*cases: Case, file: Path, conditions: dict[str, str] = CONDITIONS, **options: object) -> list[Record]:
+    return run_cases(
+        stand_in_experiment,
+        cases,
+        Setup(),
+        conditions,
+        file,
+        options.pop("watcher", Silent()),
+        memory=lambda: DeviceMemory(total_bytes=16 * GIB, free_bytes=8 * GIB, host_bytes=0),
+        **options,
+    )
+
+
+def test_rows_come_from_another_process_and_are_kept(tmp_path: Path) -> None:
+    (record,) = run(case("rows"), file=tmp_path / "a.jsonl")
+    assert record.outcome is Outcome.MEASURED
+    assert [row["tokens"] for row in record.rows] == [1, 2]
+    assert record.rows[0]["process"] != os.getpid()
+    assert read(tmp_path / "a.jsonl") == [record]
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome", "words"),
+    [
+        ("killed", Outcome.DOES_NOT_FIT, "want of memory"),
+        ("huge", Outcome.DOES_NOT_FIT, "allocate"),
+        ("bug", Outcome.FAILED, "KeyError: 'a bug'"),
+        ("bad", Outcome.FAILED, "One sentence."),
+        ("silent", Outcome.FAILED, "exit code 3"),
+    ],
+)
+def test_every_end_is_a_record(end: str, outcome: Outcome, words: str, tmp_path: Path) -> None:
+    first, after = run(case(end), case("rows"), file=tmp_path / "a.jsonl")
+    assert (first.outcome, len(first.rows)) == (outcome, 1)
+    assert words in first.reason
+    assert after.outcome is Outcome.MEASURED
+
+
+def test_the_guard_refuses_with_the_figures(tmp_path: Path) -> None:
+    (record,) = run(case("rows", needed_bytes=7 * GIB + 1), file=tmp_path / "a.jsonl")
+    assert (record.outcome, record.rows) == (Outcome.REFUSED, ())
+    assert "needs about 7.00 GiB; 8.00 GiB of 16.00 GiB are free" in record.reason
+
+
+def test_what_has_a_reading_is_not_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    first = run(case("rows"), case("bug"), file=file)
+    second = run(case("rows"), case("bug"), file=file)
+    assert second[0] == first[0]
+    assert second[1] != first[1]  # a failure is no reading
+    other = run(case("rows"), file=file, conditions=CONDITIONS | {"torch": "3"})
+    again = run(case("rows"), file=file, again=True)
+    assert len({record.rows[0]["process"] for record in (first[0], other[0], again[0])}) == 3
+    assert newest(read(file))[0] == again[0]
+
+
+def test_an_interrupt_ends_the_case_and_keeps_the_others(tmp_path: Path) -> None:
+    file, started = tmp_path / "a.jsonl", tmp_path / "started"
+
+    def interrupt() -> None:
+        while not started.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run(case("rows"), case("slow", started=str(started)), case("rows", more=1), file=file)
+    thread.join()
+    assert time.monotonic() - begin < 30  # the slow case sleeps for 60 s
+    assert [record.case for record in read(file)] == ["rows"]
+
+
+def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    (record,) = run(case("rows"), file=file)
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write('{"experiment": "stand-in", "ca')
+    assert read(file) == [record]
+    append(record, file)
+    assert read(file) == [record, record]
+
+
+def test_a_foreign_line_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"rows": [], "outcome": "measured"}\n', encoding="utf-8")
+    with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement"):
+        read(tmp_path / "a.jsonl")
+
+
+def test_progress_as_json_counts_parts_of_a_case(tmp_path: Path) -> None:
+    with (tmp_path / "progress").open("w+", encoding="utf-8") as stream:
+        run(case("rows"), case("rows", more=1), file=tmp_path / "a.jsonl", watcher=Lines(2, stream))
+        stream.seek(0)
+        lines = [json.loads(line) for line in stream]
+    assert [line["done"] for line in lines] == [0, 0.5, 1, 1, 1.5, 2]
+    assert lines[0]["seconds_left"] is None
+    assert lines[-1]["seconds_left"] == 0
+
+
+def test_one_measurement_at_a_time(tmp_path: Path) -> None:
+    file = tmp_path / "measure.lock"
+    script = f"import sys, time; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from pathlib import Path; " + (
+        f"from measure.lock import only_one\nwith only_one(Path({str(file)!r})):\n print('held', flush=True); input()"
+    )
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with (
+            pytest.raises(PlannerError, match=f"process {holder.pid}"),
+            lock.only_one(file),
+        ):
+            pytest.fail("two at once")
+        holder.communicate("\n")
+    with lock.only_one(file):
+        pass
