@@ -31,6 +31,11 @@ def eight_bit_formats() -> frozenset[str]:
     return frozenset(_speed()["eight_bit_formats"])
 
 
+def speculation_overhead() -> float:
+    """What engines spend on a draft besides its passes, as a factor."""
+    return float(_speed()["speculation_overhead"])
+
+
 @cache
 def _families() -> Mapping[str, str]:
     return {device: family for family, devices in _speed()["families"].items() for device in devices}

@@ -4,6 +4,7 @@ from planner.batching.outcome import Outcome, Spread
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
+from planner.speed.drafting import BatchSpeculation
 from planner.units import format_bytes
 
 
@@ -64,6 +65,20 @@ def arithmetic_text(result: CacheArithmetic) -> str:
             f"  {'':14} {'multiply-accumulates':>24} {'scores of the last step':>26}",
             f"  {'with a cache':14} {result.cached:>24,} {format_bytes(result.cached_score_bytes):>26}",
             f"  {'without':14} {result.recomputed:>24,} {format_bytes(result.recomputed_score_bytes):>26}",
+        ]
+    )
+
+
+def batch_speculation_text(result: BatchSpeculation) -> str:
+    """Faster or slower for all requests together, and where the time goes."""
+    word = "Faster" if result.speedup > 1 else "Slower" if result.speedup < 1 else "No faster, no slower"
+    return "\n".join(
+        [
+            f"{word} for {result.users:,} requests together: {result.speedup:.2f} times the speed without a draft.",
+            "",
+            f"  a step without a draft    {_seconds(result.step_s)}",
+            f"  drafting {result.draft_tokens:<9,}        {_seconds(result.draft_s)}",
+            f"  checking them             {_seconds(result.verify_s)}, yields {result.expected_tokens:.2f} tokens",
         ]
     )
 

@@ -150,6 +150,13 @@ def decode_work(model: Model, sequences: int, context_tokens: int, prompt_share:
     return _work(model, tokens, read, tokens * operations_per_token(model))
 
 
+def verify_work(model: Model, sequences: int, context_tokens: int, draft_tokens: int) -> Work:
+    """A step that checks *draft_tokens* drafted tokens of each sequence beside its next one: the cache is read once."""
+    tokens = sequences * (draft_tokens + 1)
+    read = weight_bytes_read(model, tokens) + sequences * kv_bytes_read(model, context_tokens)
+    return _work(model, tokens, read, tokens * operations_per_token(model))
+
+
 def mixed_work(model: Model, sequences: int, context_tokens: int, prompt_tokens: int, cached_tokens: int = 0) -> Work:
     """A step that computes *prompt_tokens* of a prompt, *cached_tokens* of it being there already, beside *sequences*.
 

@@ -1,0 +1,72 @@
+"""Speculative decoding for many requests at once: checking several tokens each is no longer free."""
+
+from dataclasses import dataclass, replace
+
+from planner.errors import PlannerError
+from planner.speculation import expected_tokens
+from planner.speed.constants import SpeedConstants
+from planner.speed.fit import predicted_s
+from planner.speed.work import Model, decode_work, prepare_speed, verify_work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSpeculation:
+    """What a draft is worth for *users* requests together. *speedup* below 1: it makes all of them slower.
+
+    *step_s*: without a draft; *verify_s*: the pass that checks all drafted tokens; *draft_s*: drafting them.
+    """
+
+    users: int
+    acceptance: float
+    draft_tokens: int
+    draft_cost: float
+    expected_tokens: float
+    step_s: float
+    verify_s: float
+    draft_s: float
+    speedup: float
+
+
+def speculate_together(
+    model: Model,
+    constants: SpeedConstants,
+    *,
+    acceptance: float,
+    draft_tokens: int,
+    users: int,
+    context_tokens: int,
+    overhead: float,
+    draft_cost: float | None = None,
+    draft: Model | None = None,
+) -> BatchSpeculation:
+    """S = E · T(B) / (h · (T of B · (γ + 1) tokens + γ · T of the draft)).
+
+    *overhead* is h: what engines spend on choosing, sampling and bookkeeping, as a factor on both. The draft is a
+    *draft* model of its own, or a *draft_cost*: one drafted token as a share of a step without drafts.
+    """
+    if (draft is None) == (draft_cost is None):
+        raise PlannerError("Give either a draft model or the cost of a drafted token; one of the two.")
+    step_s = predicted_s(decode_work(model, users, context_tokens), constants)
+    verify_s = predicted_s(verify_work(model, users, context_tokens, draft_tokens), constants)
+    one_s = step_s * (draft_cost or 0.0)
+    if draft is not None:
+        one_s = predicted_s(decode_work(draft, users, context_tokens), constants)
+    tokens = expected_tokens(acceptance, draft_tokens)
+    return BatchSpeculation(
+        users=users,
+        acceptance=acceptance,
+        draft_tokens=draft_tokens,
+        draft_cost=one_s / step_s,
+        expected_tokens=tokens,
+        step_s=step_s,
+        verify_s=verify_s,
+        draft_s=draft_tokens * one_s,
+        speedup=tokens * step_s / (overhead * (verify_s + draft_tokens * one_s)) if draft_tokens else 1.0,
+    )
+
+
+def head_model(model: Model, eight_bit: frozenset[str]) -> Model:
+    """A draft that is a layer of the model and its head, as EAGLE and MTP are: its MTP layers, else its last one."""
+    architecture = model.architecture
+    layers = architecture.mtp_layers or architecture.layers[-1:]
+    return prepare_speed(replace(architecture, layers=layers, mtp_layers=()), model.deployment, eight_bit)
