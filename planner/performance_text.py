@@ -1,6 +1,7 @@
 """Answers about speed as text for a terminal. No figure is computed here."""
 
 from planner.batching.outcome import Outcome, Spread
+from planner.cost import Cost
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
@@ -67,6 +68,22 @@ def arithmetic_text(result: CacheArithmetic) -> str:
             f"  {'without':14} {result.recomputed:>24,} {format_bytes(result.recomputed_score_bytes):>26}",
         ]
     )
+
+
+def cost_text(result: Cost) -> str:
+    """Prices of a million tokens in a sentence, then how they come about."""
+    lines = [
+        f"A million tokens of answers cost {result.output_per_million:,.2f}, a million of prompts "
+        f"{result.prompt_per_million:,.2f}, at {result.price_per_hour:,.2f} an hour.",
+        "",
+        f"  {result.users:,} users, {result.prompt_tokens:,} + {result.output_tokens:,} tokens a request",
+        f"  answers   {result.output_tokens_per_s:,.0f} tokens/s",
+        f"  prompts   {result.prompt_tokens_per_s:,.0f} tokens/s",
+        f"  a request {result.request:.3g}",
+    ]
+    if result.joules_per_output_token is not None:
+        lines.append(f"  energy    {result.joules_per_output_token:.3g} J a token of an answer, its prompt included")
+    return "\n".join([*lines, "Note: for a server that is always this busy; an idle hour costs the same."])
 
 
 def batch_speculation_text(result: BatchSpeculation) -> str:

@@ -30,7 +30,7 @@ LAYERS = (
     ("planner.presets",),
     ("planner.performance_presets", "planner.model_files"),
     ("planner.check", "planner.choices", "planner.listings"),
-    ("planner.advice", "planner.bands", "planner.table", "planner.which"),
+    ("planner.advice", "planner.bands", "planner.table", "planner.offers", "planner.which"),
     ("planner.table_words",),
     ("planner.cli_text", "planner.performance_text"),
     ("planner.commands",),

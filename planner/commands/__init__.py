@@ -6,6 +6,7 @@ COMMANDS = {
     "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
     "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
     "speed": ("planner.commands.speed", "tokens a second, time to first token, and what bounds them"),
+    "cost": ("planner.commands.cost", "what a million tokens cost, and the cheapest cards that do what is asked"),
     "simulate": ("planner.commands.simulate", "many requests at once: throughput, waiting, slots and cache blocks"),
     "speculate": ("planner.commands.speculate", "what a draft is worth: faster or slower, and by how much"),
     "arithmetic": ("planner.commands.arithmetic", "what a cache saves: arithmetic of one head with and without"),

@@ -3,16 +3,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from planner.answer import answer
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
+from planner.choices import Choices, choose
 from planner.commands import DONE
 from planner.commands.options import add_json, number, whole
 from planner.errors import BadFile, PlannerError
 from planner.export import to_json
-from planner.performance_presets import find_request_set
+from planner.performance_presets import eight_bit_formats, find_request_set, find_speed_constants
+from planner.speed.answer import step_time
+from planner.speed.work import has_experts, prepare_speed
 from planner.units import shorten
 
 _PROGRESS_STEP = 50_000
@@ -44,8 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--copy-us", type=number, help="evicted caches are copied away: µs a token each way")
     server.add_argument("--reserved-tokens", type=whole, help="what a server without paging reserves a request")
 
-    step = parser.add_argument_group("time of one step")
-    step.add_argument("--step-ms", type=number, required=True, help="whatever is in it: reading the weights")
+    model = parser.add_argument_group("time of one step and cache blocks, from a model on a device")
+    model.add_argument("--model", help="preset name or alias, file, or folder")
+    model.add_argument("--device", help="a name from 'kvbudget devices'")
+    model.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
+    model.add_argument("--kv-cache", help="format of keys and values; default 16-bit")
+    model.add_argument("--tensor-parallel", type=whole)
+    model.add_argument("--engine", default="minimum", help="whose memory rules leave room for blocks")
+    model.add_argument("--speed-engine", default="vllm", help="whose constants to use; default vllm")
+
+    step = parser.add_argument_group("time of one step, stated instead")
+    step.add_argument("--step-ms", type=number, help="whatever is in it: reading the weights")
     step.add_argument("--sequence-ms", type=number, default=0.0, help="more for each request in it")
     step.add_argument("--context-token-us", type=number, default=0.0, help="more for each cached token read")
     step.add_argument("--prompt-token-us", type=number, default=0.0, help="more for each prompt token computed")
@@ -54,11 +67,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if (arguments.step_ms is None) == (arguments.model is None or arguments.device is None):
+        raise PlannerError("Give the time of a step as --step-ms, or --model and --device to have it planned.")
     trace = _trace(arguments)
+    times, pool_blocks = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
     outcome = simulate(
         trace,
-        _server(arguments),
-        _step_time(arguments),
+        _server(arguments, pool_blocks),
+        times,
         closed_loop_users=arguments.closed_loop,
         bar_requests=arguments.bars,
         progress=_progress(len(trace)) if sys.stderr.isatty() else None,
@@ -97,12 +113,12 @@ def _read(path: Path, limit: int | None) -> Trace:
         raise BadFile(f"{shorten(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
-def _server(arguments: argparse.Namespace) -> Server:
+def _server(arguments: argparse.Namespace, pool_blocks: int | None) -> Server:
     return Server(
         schedule=Schedule(arguments.schedule),
         slots=arguments.slots,
         block_tokens=arguments.block_tokens,
-        pool_blocks=arguments.pool_blocks,
+        pool_blocks=pool_blocks,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
         wait_to_fill=arguments.wait_to_fill,
         shared_prefix_tokens=arguments.shared_prefix,
@@ -111,14 +127,41 @@ def _server(arguments: argparse.Namespace) -> Server:
     )
 
 
-def _step_time(arguments: argparse.Namespace) -> StepTime:
-    return affine_step_time(
+def _stated(arguments: argparse.Namespace) -> tuple[StepTime, int | None]:
+    times = affine_step_time(
         slots=arguments.slots,
         fixed_s=arguments.step_ms / 1e3,
         per_sequence_s=arguments.sequence_ms / 1e3,
         per_context_token_s=arguments.context_token_us / 1e6,
         per_prompt_token_s=arguments.prompt_token_us / 1e6,
     )
+    return times, arguments.pool_blocks
+
+
+def _planned(arguments: argparse.Namespace, trace: Trace) -> tuple[StepTime, int | None]:
+    """Step times by the speed model, at the mean length of the trace, and the blocks that memory leaves."""
+    mean_tokens = (sum(trace.prompt_tokens) + sum(trace.output_tokens) // 2) // len(trace)
+    choices = Choices(
+        model=arguments.model,
+        device=arguments.device,
+        weights=arguments.weights,
+        kv_cache=arguments.kv_cache,
+        tensor_parallel=arguments.tensor_parallel,
+        engine=arguments.engine,
+        context=max(1, mean_tokens),
+    )
+    chosen = choose(choices)
+    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    constants = find_speed_constants(arguments.speed_engine, arguments.device, has_experts(model.architecture))
+    pool_tokens = answer(chosen.architecture, chosen.deployment, chosen.workload).pool_tokens
+    if pool_tokens == 0:
+        raise PlannerError(
+            f"{chosen.architecture.title} leaves no room for caches on {chosen.deployment.device.title}; "
+            "see 'kvbudget plan' for what would fit."
+        )
+    blocks = None if pool_tokens is None else pool_tokens // arguments.block_tokens
+    times = step_time(model, constants, arguments.slots, chosen.workload.context_tokens)
+    return times, blocks if arguments.pool_blocks is None else arguments.pool_blocks
 
 
 def _progress(total: int) -> Callable[[int], None]:

@@ -97,5 +97,20 @@ def test_the_command_reads_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (printed["requests"], printed["output_tokens"]) == (2, 37)
     assert printed["makespan_s"] == pytest.approx(0.25 + 0.27)
     assert printed["latency"]["max_s"] == pytest.approx(0.27)
+    assert main(["simulate", "--trace", str(file)]) == 2
+    assert capsys.readouterr().err.startswith("Give the time of a step as --step-ms, or --model and --device")
     assert main(["simulate", "--step-ms", "10"]) == 2
     assert capsys.readouterr().err.startswith("Give the requests as --trace FILE")
+
+
+def test_the_command_takes_step_times_and_blocks_from_a_model_on_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "--requests", "50", "--sigma", "0", "--model", "llama-3.1-8b", "--device", "rtx-4090"]
+    assert main([*words, "--slots", "16", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert main(["plan", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--context", "576", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert printed["pool"]["pool_blocks"] == plan["pool_tokens"] // 16
+    # no step is faster than reading the weights: 15 GB at 1,008 GB/s
+    assert printed["time_per_output_token"]["p50_s"] > 0.0149
+    assert main([*words[:-1], "rtx-4060"]) == 2
+    assert "leaves no room for caches" in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""What tokens cost: a price an hour and a speed give a price a token."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.errors import PlannerError
+from planner.speed.constants import SpeedConstants
+from planner.speed.fit import predicted_s
+from planner.speed.work import Model, decode_work
+
+SECONDS_PER_HOUR = 3_600
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What a busy server's tokens cost, in the currency of the price. Energy is ``None`` where no power was given.
+
+    *prompt_per_million* and *output_per_million* share the hour by the time that each takes.
+    """
+
+    price_per_hour: float
+    users: int
+    prompt_tokens: int
+    output_tokens: int
+    prompt_tokens_per_s: float
+    output_tokens_per_s: float
+    prompt_per_million: float
+    output_per_million: float
+    request: float
+    joules_per_output_token: float | None
+
+
+def cost(
+    model: Model,
+    constants: SpeedConstants,
+    *,
+    price_per_hour: float,
+    users: int,
+    prompt_tokens: int,
+    output_tokens: int,
+    watts: float | None = None,
+) -> Cost:
+    """The cost of a server that is busy with *users* requests of *prompt_tokens* and *output_tokens* each.
+
+    A step gives each its next token and computes prompt ÷ output tokens of new prompts for each. What the step takes
+    longer because of them is the prompts' share of the price. *price_per_hour* and *watts* are those of all devices.
+    """
+    for name, value in (("price", price_per_hour), ("watts", watts or 0.0)):
+        if not 0 <= value < float("inf"):
+            raise PlannerError(f"{name} = {value:g} is not possible: it must be a number from 0 on.")
+    if prompt_tokens < 1 or output_tokens < 1:
+        raise PlannerError("A request needs at least one prompt token and one token of an answer.")
+    context_tokens = prompt_tokens + output_tokens // 2
+    share = prompt_tokens / output_tokens
+    answers_s = predicted_s(decode_work(model, users, context_tokens), constants)
+    whole_s = predicted_s(decode_work(model, users, context_tokens, share), constants)
+    price_per_s = price_per_hour / SECONDS_PER_HOUR
+    output = price_per_s * answers_s / users
+    prompt = price_per_s * (whole_s - answers_s) / (users * share)
+    return Cost(
+        price_per_hour=price_per_hour,
+        users=users,
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
+        prompt_tokens_per_s=users * share / whole_s,
+        output_tokens_per_s=users / whole_s,
+        prompt_per_million=MILLION * prompt,
+        output_per_million=MILLION * output,
+        request=prompt_tokens * prompt + output_tokens * output,
+        joules_per_output_token=None if watts is None else watts * whole_s / users,
+    )
+
+
+def read_prices(table: Mapping[str, object], file: str) -> dict[str, float]:
+    """Prices an hour of one device by its name, from a TOML table ``device = price``.
+
+    Raises PlannerError naming the line at fault.
+    """
+    prices = {}
+    for name, price in table.items():
+        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price < float("inf"):
+            raise PlannerError(f"{file}: {name} = {price!r} is not a price: write a number an hour, such as 2.5.")
+        prices[name] = float(price)
+    if not prices:
+        raise PlannerError(f"{file} has no prices: write a line a device, such as rtx-4090 = 0.40.")
+    return prices

@@ -1,0 +1,80 @@
+"""What tokens cost: the hour's price is shared out to the last cent, and the cheapest card that does it comes first."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cli import main
+from planner.cost import cost, read_prices
+from planner.errors import PlannerError
+from planner.speed.fit import predicted_s
+from planner.speed.work import decode_work
+from tests.test_speed import CONSTANTS, dense, prepared
+
+
+@given(st.integers(1, 500), st.integers(1, 10_000), st.integers(1, 10_000), st.floats(0.01, 100))
+def test_an_hour_of_tokens_costs_an_hour(users: int, prompt: int, output: int, price: float) -> None:
+    found = cost(
+        prepared(dense()), CONSTANTS, price_per_hour=price, users=users, prompt_tokens=prompt, output_tokens=output
+    )
+    prompts = 3_600 * found.prompt_tokens_per_s * found.prompt_per_million / 1e6
+    answers = 3_600 * found.output_tokens_per_s * found.output_per_million / 1e6
+    assert prompts + answers == pytest.approx(price)
+
+
+def test_a_million_tokens_by_hand() -> None:
+    """Half a currency unit an hour, one user, a prompt of one token: a million steps' time at that price."""
+    model = prepared(dense())
+    step_s = predicted_s(decode_work(model, 1, 1 + 500), CONSTANTS)
+    found = cost(model, CONSTANTS, price_per_hour=0.5, users=1, prompt_tokens=1, output_tokens=1_000, watts=300.0)
+    assert found.output_per_million == pytest.approx(0.5 / 3_600 * step_s * 1e6)
+    assert found.joules_per_output_token == pytest.approx(300 * step_s, rel=1e-3)
+    assert found.request == pytest.approx((found.prompt_per_million + 1_000 * found.output_per_million) / 1e6)
+
+
+def test_more_users_make_tokens_cheaper() -> None:
+    prices = [
+        cost(
+            prepared(dense()), CONSTANTS, price_per_hour=1, users=users, prompt_tokens=100, output_tokens=100
+        ).output_per_million
+        for users in (1, 8, 64)
+    ]
+    assert prices == sorted(prices, reverse=True)
+
+
+@pytest.mark.parametrize("price", [-1, True, "2", float("nan"), float("inf")])
+def test_what_is_no_price_is_refused(price: object) -> None:
+    with pytest.raises(PlannerError, match=r"rtx-4090 = .* is not a price"):
+        read_prices({"rtx-4090": price}, "prices.toml")
+
+
+def test_the_cheapest_cards_that_do_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """16 GB of weights: one card of 24 GB holds them; of two kinds the cheaper comes first; of 8 GB it takes two."""
+    file = tmp_path / "prices.toml"
+    file.write_text("rtx-4090 = 0.4\nrtx-3090 = 0.2\nrtx-4060 = 0.1\n", encoding="utf-8")
+    words = ["cost", "--model", "llama-3.1-8b", "--prices", str(file), "--users", "2", "--prompt", "500"]
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert (rows[0]["device"], rows[0]["device_count"], rows[0]["price_per_hour"]) == ("rtx-3090", 1, 0.2)
+    assert [row["price_per_hour"] for row in rows] == sorted(row["price_per_hour"] for row in rows)
+    assert min(row["device_count"] for row in rows if row["device"] == "rtx-4060") == 2
+    assert main([*words, "--min-tokens-per-s", "55", "--json"]) == 0
+    faster = json.loads(capsys.readouterr().out)
+    assert all(row["tokens_per_s_user"] >= 55 for row in faster)
+    assert faster[0]["price_per_hour"] > 0.2
+    assert main([*words, "--min-tokens-per-s", "100000"]) == 1
+
+
+def test_one_card_and_its_price(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["cost", "--model", "llama-3.1-8b", "--device", "h100-sxm"]
+    assert main([*words, "--price", "2.5", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["price_per_hour"] == 2.5
+    assert printed["joules_per_output_token"] is None
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("Give --device and --price")
+    assert main([*words, "--price", "2.5"]) == 0
+    assert capsys.readouterr().out.startswith("A million tokens of answers cost ")
