@@ -15,7 +15,9 @@ from planner.weights import active_parameters, parameters, parameters_by_role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The contract of ``plan --json``. All sizes are bytes of one device, the fullest.
+    """The contract of ``plan --json``. All sizes are bytes of one device, the fullest, but for those of the host.
+
+    *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit.
 
     ``None`` for *max_context_tokens*, *max_users*, *pool_tokens* or *max_concurrency*: memory sets no limit.
     *pool_tokens* and *max_concurrency* are what the engine prints, from *report* where it prints its own figures.
@@ -37,6 +39,9 @@ class Answer:
     active_parameters: int
     parameters_by_role: dict[str, int]
     items: tuple[LineItem, ...]
+    host_items: tuple[LineItem, ...]
+    host_bytes: int
+    host_memory_bytes: int | None
     weights_bytes: int
     kv_bytes_per_token: int | float
     kv_fixed_bytes: int
@@ -66,7 +71,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
     engine = find_engine(deployment.engine)
-    report = engine.report(pools(budget.ranks), deployment, workload.context_tokens, longest_tokens)
+    report = engine.report(pools(budget.ranks), deployment, workload, longest_tokens)
     if report is not None and report.refusals and budget.state is State.FITS:
         budget = replace(budget, fits=False, state=State.NO)
     return Answer(
@@ -86,6 +91,9 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         active_parameters=active_parameters(architecture),
         parameters_by_role=parameters_by_role(architecture),
         items=budget.items,
+        host_items=budget.host_items,
+        host_bytes=sum(item.bytes for item in budget.host_items),
+        host_memory_bytes=deployment.host_memory_bytes,
         weights_bytes=budget.weights_bytes,
         kv_bytes_per_token=bytes_per_token_at(specs, workload.context_tokens),
         kv_fixed_bytes=fixed_bytes(specs),

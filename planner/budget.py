@@ -1,7 +1,8 @@
 """Adds up one device's memory and decides whether what was asked fits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Device, Workload
@@ -16,6 +17,19 @@ OUTSIDE = "outside the pool"
 """The item for memory that an engine leaves to neither weights nor runtime nor cache."""
 TIGHT_TOKENS = 2_048
 """With fewer tokens left than this a model that loads is of no use: *tight*, not *no*."""
+
+
+class Case(Enum):
+    """How assumed items turn out."""
+
+    EXPECTED = "expected"
+    WORST = "worst"
+    BEST = "best"
+
+    def of(self, items: Iterable[LineItem]) -> int:
+        """The total of *items* in this case."""
+        expected, low, high = taken_bytes(items)
+        return {Case.EXPECTED: expected, Case.BEST: low, Case.WORST: high}[self]
 
 
 class State(StrEnum):
@@ -56,12 +70,33 @@ class RankBudget:
         """How many of *users* this device serves: data-parallel replicas share them."""
         return -(-users // self.deployment.data_parallel)
 
+    def cache_bytes(self, tokens: int, requests: int) -> int:
+        return self.engine.cache_bytes(self.specs, self.deployment, tokens, requests)
+
+    def buffers(self, tokens: int, requests: int) -> tuple[LineItem, ...]:
+        """Runtime that follows what is asked; none where the user stated everything as one figure."""
+        if self.deployment.overhead_bytes is not None:
+            return ()
+        return self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
+
+    def need_bytes(self, tokens: int, requests: int, case: Case = Case.EXPECTED) -> int:
+        """What *requests* of *tokens* each take from the pool: their cache, and the buffers that go with them."""
+        return self.cache_bytes(tokens, requests) + case.of(self.buffers(tokens, requests))
+
+    def pool(self, case: Case) -> int:
+        """The pool in this case: large where runtime turns out small."""
+        return {Case.EXPECTED: self.pool_bytes, Case.BEST: self.pool_high_bytes, Case.WORST: self.pool_low_bytes}[case]
+
+    def host_items(self, tokens: int, requests: int) -> tuple[LineItem, ...]:
+        return self.engine.host_items(self.architecture, self.deployment, tokens, requests)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBudget:
     """Every byte of the fullest device, and the answer.
 
-    *items* add up to *total_bytes*; *free_bytes* is negative by what is short. *ranks* are all different devices, for
+    *items* add up to *total_bytes*; *free_bytes* is negative by what is short; *host_items* lie in the machine's own
+    memory. *ranks* are all different devices, for
     searches. *loads*: weights and runtime alone fit; *fits*: what was asked fits as well.
     """
 
@@ -69,6 +104,7 @@ class MemoryBudget:
     ranks: tuple[RankBudget, ...]
     rank: RankBudget
     items: tuple[LineItem, ...]
+    host_items: tuple[LineItem, ...]
     weights_bytes: int
     kv_request_bytes: int
     total_bytes: int
@@ -116,20 +152,20 @@ def plan(architecture: Architecture, deployment: Deployment, workload: Workload)
 
 def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudget:
     """The same from prepared ranks: many workloads for one deployment cost one preparation."""
-    fullest = min(
-        ranks,
-        key=lambda rank: rank.pool_bytes - rank.requests(workload.users) * rank.request_bytes(workload.context_tokens),
-    )
-    kv_request_bytes = fullest.request_bytes(workload.context_tokens)
-    requests = fullest.requests(workload.users)
+    tokens, users = workload.context_tokens, workload.users
+    fullest = min(ranks, key=lambda rank: rank.pool_bytes - rank.need_bytes(tokens, rank.requests(users)))
+    kv_request_bytes = fullest.request_bytes(tokens)
+    requests = fullest.requests(users)
+    cache_bytes = fullest.cache_bytes(tokens, requests)
+    shared = "" if cache_bytes == requests * kv_request_bytes else ", as the engine reserves it"
     cache = LineItem(
         name="cache",
         kind=Kind.CACHE,
-        bytes=requests * kv_request_bytes,
+        bytes=cache_bytes,
         basis=fullest.engine.cache_basis,
-        source=f"{requests:,} × {kv_request_bytes:,} B for {workload.context_tokens:,} tokens each",
+        source=f"{requests:,} × {kv_request_bytes:,} B for {tokens:,} tokens each{shared}",
     )
-    items = (*fullest.items, cache)
+    items = (*fullest.items, *fullest.buffers(tokens, requests), cache)
     total_bytes = sum(item.bytes for item in items)
     loads = all(rank.pool_bytes >= 0 for rank in ranks)
     return MemoryBudget(
@@ -137,26 +173,37 @@ def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudge
         ranks=ranks,
         rank=fullest,
         items=items,
+        host_items=fullest.host_items(tokens, requests),
         weights_bytes=sum(item.bytes for item in items if item.kind is Kind.WEIGHTS),
         kv_request_bytes=kv_request_bytes,
         total_bytes=total_bytes,
-        free_bytes=fullest.pool_bytes - cache.bytes,
+        free_bytes=fullest.memory_bytes - total_bytes,
         loads=loads,
         fits=holds(ranks, workload.context_tokens, workload.users),
         state=_state(ranks, workload, loads),
     )
 
 
-def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, pool: str = "pool_bytes") -> bool:
-    """Whether *users* requests of *tokens* fit in every device's pool (or in its *pool* ``pool_low_bytes``, …)."""
-    return all(rank.requests(users) * rank.request_bytes(tokens) <= getattr(rank, pool) for rank in ranks)
+def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:
+    """Whether *users* requests of *tokens* fit in every device's pool, and beside it in the machine's own memory."""
+    return all(rank.need_bytes(tokens, rank.requests(users), case) <= rank.pool(case) for rank in ranks) and host_holds(
+        ranks[0], tokens, users, case
+    )
+
+
+def host_holds(rank: RankBudget, tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:
+    """Whether the machine's own memory holds what lies there; nothing is asked of it unless its size is stated."""
+    memory_bytes = rank.deployment.host_memory_bytes
+    if memory_bytes is None:
+        return True
+    return case.of(rank.host_items(tokens, rank.requests(users))) <= memory_bytes
 
 
 def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> State:
     tokens, users = workload.context_tokens, workload.users
-    if holds(ranks, tokens, users, "pool_low_bytes"):
+    if holds(ranks, tokens, users, Case.WORST):
         return State.FITS
-    if holds(ranks, tokens, users, "pool_high_bytes"):
+    if holds(ranks, tokens, users, Case.BEST):
         return State.UNCERTAIN
     if loads and not holds(ranks, TIGHT_TOKENS, 1):
         return State.TIGHT

@@ -48,9 +48,15 @@ def concurrency(ranks: tuple[RankBudget, ...], context_tokens: int) -> float:
     """
     held = math.inf
     for rank in ranks:
-        request_bytes = rank.request_bytes(context_tokens)
         if rank.pool_bytes < 0:
             return 0
-        if request_bytes:
-            held = min(held, rank.pool_bytes / request_bytes)
+        held = min(held, _requests(rank, context_tokens))
     return held
+
+
+def _requests(rank: RankBudget, tokens: int) -> float:
+    """As many requests as fit, and the part of the next one that the rest would hold."""
+    whole = largest(lambda requests: rank.need_bytes(tokens, requests) <= rank.pool_bytes, MAX_USERS)
+    used_bytes = rank.need_bytes(tokens, whole) if whole else 0
+    next_bytes = rank.need_bytes(tokens, whole + 1) - used_bytes
+    return whole + max(0, rank.pool_bytes - used_bytes) / next_bytes if next_bytes else math.inf

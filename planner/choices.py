@@ -49,6 +49,7 @@ class Choices:
     expert_parallel: int | None = None
     data_parallel: int | None = None
     overhead: str | None = None
+    host_memory: str | None = None
     online: bool = False
 
     def command(self) -> str:
@@ -78,8 +79,9 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     Raises PlannerError with the option at fault.
     """
     model = architecture or load_model(choices.model, choices.online)
-    tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices)
-    engine = find_engine(choices.engine).name
+    found = find_engine(choices.engine)
+    engine = found.name
+    tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, found.splits_layers)
     deployment = Deployment(
         device=choose_device(choices.device, choices.memory),
         weights=choose_weights(choices.weights, choices.quantize, model),
@@ -92,6 +94,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
         settings=settle(presets.engine_data(engine), engine, choices.engine_version, choices.set),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
+        host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
@@ -151,15 +154,15 @@ def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
     return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
 
 
-def _parallel(choices: Choices) -> tuple[int, int, int]:
-    """Tensor, pipeline and data parallel; a device count alone means tensor parallel."""
+def _parallel(choices: Choices, splits_layers: bool) -> tuple[int, int, int]:
+    """Tensor, pipeline and data parallel; a device count alone means the first, or the second with *splits_layers*."""
     given = choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
     tensor, pipeline, data = (1 if number is None else number for number in given)
     count = choices.device_count
     if count is None:
         return tensor, pipeline, data
     if all(number is None for number in given):
-        return count, 1, 1
+        return (1, count, 1) if splits_layers else (count, 1, 1)
     product = tensor * pipeline * data
     if product != count:
         raise PlannerError(

@@ -30,6 +30,8 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     lines += [_item_line(item, width) for item in answer.items]
     lines.append(f"  {'total':{width}} {format_bytes(answer.total_bytes):>{_GIB_WIDTH}}")
     lines.append(f"  {'card':{width}} {format_bytes(answer.memory_bytes):>{_GIB_WIDTH}}  {answer.device}")
+    if answer.host_items:
+        lines += ["", *_host_lines(answer, width)]
     lines += ["", *_numbers(answer)]
     if not answer.fits:
         lines += ["", *_fix_lines(choices, architecture, answer)]
@@ -99,6 +101,13 @@ def listing_text(rows: Sequence[Row]) -> str:
     )
 
 
+def _host_lines(answer: Answer, width: int) -> list[str]:
+    """What lies in the machine's own memory."""
+    offered = "" if answer.host_memory_bytes is None else f"  of {format_bytes(answer.host_memory_bytes)}"
+    total = f"  {'main memory':{width}} {format_bytes(answer.host_bytes):>{_GIB_WIDTH}}{offered}"
+    return [*(_item_line(item, width) for item in answer.host_items), total]
+
+
 def _item_line(item: LineItem, width: int) -> str:
     spread = (
         ""
@@ -124,6 +133,8 @@ def _report_lines(engine: str, report: EngineReport | None) -> list[str]:
     """What the engine prints when it starts, in its own sense of a token."""
     if report is None:
         return []
+    if not report.num_blocks:
+        return [f"  {engine} prints".ljust(25) + group for group in report.groups]
     printed = f"{report.pool_tokens:,} tokens, concurrency {report.max_concurrency:.2f}x"
     blocks = f"{report.num_blocks:,} blocks, {report.blocks_per_request:,} for one request"
     return [f"  {engine} prints".ljust(25) + f"{printed} ({blocks})", *(f"    {group}" for group in report.groups)]

@@ -47,6 +47,7 @@ class Deployment:
 
     *expert_parallel* devices share the experts, each with whole ones; 1 splits them like all else. *settings* are the
     engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
+    *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked.
     """
 
     device: Device
@@ -60,6 +61,7 @@ class Deployment:
     expert_parallel: int = 1
     settings: EngineSettings = field(default_factory=EngineSettings)
     overhead_bytes: int | None = None
+    host_memory_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):

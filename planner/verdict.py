@@ -30,6 +30,8 @@ def verdict(answer: Answer) -> Verdict:
             return _uncertain(answer)
         case State.NO if refusals(answer) and answer.free_bytes >= 0:
             return _refused(answer)
+        case State.NO if answer.free_bytes >= 0:
+            return _host_short(answer)
         case State.NO if answer.loads:
             return _short(answer)
         case _:
@@ -104,6 +106,21 @@ def _refused(answer: Answer) -> Verdict:
         title="No: the engine would refuse to start",
         sentence=f"{answer.model} on {_cards(answer)}. {refusals(answer)[0]}",
         short="**does not start**",
+    )
+
+
+def _host_short(answer: Answer) -> Verdict:
+    """The card holds its part, and the machine's own memory does not hold the rest."""
+    offered = answer.host_memory_bytes or 0
+    by = format_bytes(answer.host_bytes - offered)
+    return Verdict(
+        state=answer.state,
+        title=f"No: main memory is {by} short",
+        sentence=(
+            f"{answer.model}: beside the card **{format_bytes(answer.host_bytes)}** lie in the machine's own memory; "
+            f"it has **{format_bytes(offered)}** to give."
+        ),
+        short=f"**does not fit**, main memory {by} short",
     )
 
 

@@ -64,6 +64,9 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--context", type=whole, help="tokens per request; default 8,192 or the model's limit")
     add_online(parser)
+    parser.add_argument(
+        "--host-memory", help="what the machine's own memory has to give, such as 32GiB; default: not asked"
+    )
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from planner.architecture import Architecture, Layer, Tensor, Tower
-from planner.deployment import Deployment
-from planner.kv_cache import KVCacheSpec
+from planner.deployment import Deployment, Workload
+from planner.kv_cache import KVCacheSpec, bytes_for
 from planner.line_item import Basis, LineItem
 
 
@@ -32,7 +32,8 @@ class EngineReport:
     """What an engine prints about its pool when it starts, or why it refuses to.
 
     *version* is the version whose rules were used. *pool_tokens* and *max_concurrency* are the engine's own figures,
-    which may count tokens in another way than a plan does. *longest_start_tokens* is the longest context with which it
+    which may count tokens in another way than a plan does; *num_blocks*, *block_size* and *blocks_per_request* are 0
+    for one without blocks. *longest_start_tokens* is the longest context with which it
     starts, ``None`` without a limit. *refusals* are sentences; empty when it starts. *notes* are worth knowing.
     """
 
@@ -53,11 +54,13 @@ class Engine(Protocol):
     """One engine's own arithmetic. All bytes are one device's.
 
     *cache_basis* is what the bytes of a request rest on. *follows_card*: caches or runtime depend on the card's size.
+    *splits_layers*: several devices, if nothing more is said, mean whole layers on each and not a share of every layer.
     """
 
     name: str
     cache_basis: Basis
     follows_card: bool
+    splits_layers: bool
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """The different device loads: one a pipeline stage."""
@@ -71,8 +74,24 @@ class Engine(Protocol):
         """What one request of *tokens* takes from the pool."""
         ...
 
+    def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
+        """What *requests* of *tokens* each take from the pool together."""
+        ...
+
+    def buffer_items(
+        self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        """What *rank* takes beside weights and cache that follows from what is asked."""
+        ...
+
+    def host_items(
+        self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        """What lies in the machine's own memory."""
+        ...
+
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-        """What the engine takes beside weights and cache."""
+        """What the engine takes beside weights and cache, whatever is asked."""
         ...
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
@@ -84,10 +103,32 @@ class Engine(Protocol):
         ...
 
     def report(
-        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
         """What it prints for these pools, ``None`` for an engine that prints nothing of its own."""
         ...
+
+
+class PerRequest:
+    """Defaults for an engine that keeps every request by itself, and counts nothing in the machine's own memory."""
+
+    splits_layers = False
+
+    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
+        return bytes_for(specs, tokens)
+
+    def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
+        return requests * self.sequence_bytes(specs, tokens)
+
+    def buffer_items(
+        self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        return ()
+
+    def host_items(
+        self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        return ()
 
 
 def taken_bytes(items: Iterable[LineItem]) -> tuple[int, int, int]:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from planner.architecture import Architecture
-from planner.deployment import Deployment
-from planner.engines.base import EngineReport, Pool, Rank
+from planner.deployment import Deployment, Workload
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank
 from planner.engines.split import pipeline_ranks, split_heads
-from planner.kv_cache import KVCacheSpec, bytes_for, model_specs
+from planner.kv_cache import KVCacheSpec, model_specs
 from planner.line_item import Basis, LineItem
 
 
-class Minimum:
+class Minimum(PerRequest):
     """Weights and caches alone; ``overhead_bytes`` states everything else as one figure."""
 
     name = "minimum"
@@ -24,9 +24,6 @@ class Minimum:
         layers = split_heads(rank.layers, deployment.tensor_parallel)
         return model_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v)
 
-    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
-        return bytes_for(specs, tokens)
-
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return ()
 
@@ -37,6 +34,6 @@ class Minimum:
         return "all that weights and runtime leave"
 
     def report(
-        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
         return None

@@ -5,20 +5,20 @@ from dataclasses import replace
 from math import ceil
 
 from planner.architecture import Architecture
-from planner.deployment import Deployment
-from planner.engines.base import EngineReport, Pool, Rank
+from planner.deployment import Deployment, Workload
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.options import check, options
 from planner.engines.vllm.report import null_block_bytes, report
 from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
-from planner.kv_cache import KVCacheSpec, bytes_for
+from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
 from planner.units import format_bytes
 
 
-class Vllm:
+class Vllm(PerRequest):
     """vLLM: blocks for groups of layers in a share of the card, by version."""
 
     name = "vllm"
@@ -40,9 +40,6 @@ class Vllm:
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         return request_specs(rank, deployment)
-
-    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
-        return bytes_for(specs, tokens)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return runtime_items(architecture, deployment)
@@ -73,6 +70,6 @@ class Vllm:
         return f"gpu_memory_utilization {share:g} of {memory}; the context{graphs} and other processes live in the rest"
 
     def report(
-        self, pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
-        return report(pools, deployment, context_tokens, longest_start_tokens)
+        return report(pools, deployment, workload.context_tokens, longest_start_tokens)
