@@ -22,18 +22,18 @@ def drafts() -> Mapping[str, PublishedDraft]:
 
 @cache
 def _speed() -> Mapping[str, Any]:
-    return load_toml(PRESETS / "speed.toml")
+    return load_toml(PRESETS / "speed_families.toml")
 
 
 @cache
 def eight_bit_formats() -> frozenset[str]:
     """Formats that are multiplied at a device's 8-bit float rate."""
-    return frozenset(_speed()["eight_bit_formats"])
+    return frozenset(_speed()["arithmetic"]["eight_bit_formats"])
 
 
 def speculation_overhead() -> float:
     """What engines spend on a draft besides its passes, as a factor."""
-    return float(_speed()["speculation_overhead"])
+    return float(_speed()["speculation"]["overhead"])
 
 
 @cache
@@ -45,11 +45,11 @@ def _families() -> Mapping[str, str]:
 def speed_constants() -> Mapping[tuple[str, str, bool], SpeedConstants]:
     """Fitted constants by engine, family of devices, and whether the model has experts."""
     found = {}
-    for index, table in enumerate(_speed()["constants"]):
-        constants = build(SpeedConstants, table, f"speed.toml: constants[{index}]")
+    for name, table in load_toml(PRESETS / "speed.toml").items():
+        constants = build(SpeedConstants, table, f"speed.toml: {name}")
         key = constants.engine, constants.family, constants.experts
         if key in found:
-            raise BadPreset(f"Constants in 'speed.toml: constants[{index}]' are there twice.")
+            raise BadPreset(f"Constants in 'speed.toml: {name}' are there twice.")
         found[key] = constants
     return found
 
@@ -75,7 +75,9 @@ def device_family(name: str) -> str:
     """The family of the device called *name*; raises UnknownName for one that has none."""
     family = _families().get(name)
     if family is None:
-        raise UnknownName(f"Device {name!r} belongs to no family of speed.toml, so its speed cannot be planned.")
+        raise UnknownName(
+            f"Device {name!r} belongs to no family of speed_families.toml, so its speed cannot be planned."
+        )
     return family
 
 

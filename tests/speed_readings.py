@@ -378,7 +378,8 @@ def _block(engine: str, family: str, experts: bool, result: Result, kin: Mapping
     if prefill:
         values["prefill_efficiency"], values["prefill_p90_error"] = map(_digits, prefill)
     values["source"] = SOURCES[engine]
-    return "\n".join(["[[constants]]", *(f"{key} = {_toml(value)}" for key, value in values.items()), ""])
+    name = f"{engine}/{family}" + ("/experts" if experts else "")
+    return "\n".join([f'["{name}"]', *(f"{key} = {_toml(value)}" for key, value in values.items()), ""])
 
 
 def _digits(value: float) -> float:
