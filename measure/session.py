@@ -37,7 +37,7 @@ class Result:
             "experiment": self.name,
             "lesson": self.report.lesson,
             "disagreements": self.report.disagreements,
-            "rows": self.report.rows,
+            "tables": [{"name": table.name, "rows": table.rows} for table in self.report.tables],
             "without_reading": [
                 {"case": record.case, "outcome": record.outcome, "reason": record.reason}
                 for record in self.records
@@ -49,7 +49,9 @@ class Result:
 
     def text(self) -> str:
         """The table, what disagreed or gave no reading, and last the sentence."""
-        lines = [self.name, "", text_table(self.report.rows), ""]
+        lines = [self.name, ""]
+        for table in self.report.tables:
+            lines += [text_table(table.rows), ""]
         lines += [f"Disagrees: {sentence}" for sentence in self.report.disagreements]
         for record in self.records:
             if record.outcome is not Outcome.MEASURED:
@@ -91,18 +93,19 @@ class Session:
 
 
 def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
-    """Writes the table as CSV, Markdown and JSON and the picture as PNG and SVG."""
-    stem = folder / name
-    texts = {".csv": to_csv(report.rows), ".md": f"{to_markdown(report.rows)}\n{report.lesson}\n"}
-    texts[".json"] = to_json({"lesson": report.lesson, "rows": report.rows}) + "\n"
+    """Writes each table as CSV, Markdown and JSON and its picture as PNG and SVG."""
     files = []
-    for suffix, text in texts.items():
-        files.append(stem.with_suffix(suffix))
-        files[-1].write_text(text, encoding="utf-8")
-    if report.chart is not None:
-        from measure.pictures import save
-
-        for suffix in (".png", ".svg"):
+    for table in report.tables:
+        stem = folder / (f"{name}-{table.name}" if table.name else name)
+        texts = {".csv": to_csv(table.rows), ".md": f"{to_markdown(table.rows)}\n{report.lesson}\n"}
+        texts[".json"] = to_json({"lesson": report.lesson, "rows": table.rows}) + "\n"
+        for suffix, text in texts.items():
             files.append(stem.with_suffix(suffix))
-            save(report.chart, files[-1])
+            files[-1].write_text(text, encoding="utf-8")
+        if table.chart is not None and table.rows:
+            from measure.pictures import save
+
+            for suffix in (".png", ".svg"):
+                files.append(stem.with_suffix(suffix))
+                save(table.chart, files[-1])
     return tuple(files)

@@ -42,3 +42,9 @@ def storage_bytes(tensors: Iterable[torch.Tensor]) -> int:
     """Bytes of the storages behind *tensors*, each once: a view of a large storage keeps all of it."""
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in tensors}
     return sum(storage.nbytes() for storage in storages.values())
+
+
+def cache_of(output: Any) -> Any:
+    """The cache that a forward pass returned; RWKV calls it a state."""
+    cache = output.get("cache")
+    return output.get("state") if cache is None else cache

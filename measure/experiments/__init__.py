@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 EXPERIMENTS = {
     "cache-size": "cache tensors against the formula, for every kind of attention",
+    "cache-exactness": "the same tokens with and without a cache, and what each costs",
+    "peak": "the peak above the weights, with and without a cache, eager and SDPA attention",
+    "prefill-decode": "a prompt's tokens against generated ones: two phases, two costs",
+    "batching": "requests at once: throughput, latency and the knee",
 }
 """Each experiment's line in ``list``; the module is called the same, with underscores."""
 

@@ -9,19 +9,35 @@ from measure.setup import Setup
 from measure.worker import Message
 
 if TYPE_CHECKING:
-    import altair as alt
+    from measure.pictures import Chart
 
 Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """*rows* are the table, *lesson* the sentence of what was learned, *disagreements* predictions that were wrong."""
+class Table:
+    """Rows of the same keys and their picture; *name* tells apart the tables of one experiment."""
 
-    rows: tuple[dict[str, Any], ...]
+    rows: Sequence[dict[str, Any]]
+    name: str = ""
+    chart: "Chart | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """*lesson* is the sentence of what was learned; *disagreements* name wrong predictions with their size."""
+
+    tables: tuple[Table, ...]
     lesson: str
-    chart: "alt.Chart | alt.LayerChart | alt.FacetChart | None" = None
     disagreements: tuple[str, ...] = ()
+
+
+def rows_of(records: Sequence[Record], kind: str | None = None) -> list[dict[str, Any]]:
+    """All rows of *records*, or those whose ``kind`` is *kind*, without that key."""
+    rows = [row for record in records for row in record.rows]
+    if kind is None:
+        return rows
+    return [{key: value for key, value in row.items() if key != "kind"} for row in rows if row["kind"] == kind]
 
 
 class Experiment(Protocol):

@@ -10,14 +10,14 @@ from typing import Any
 
 import torch
 
-from measure.experiments.base import Report, Settings
+from measure.experiments.base import Report, Settings, Table, rows_of
 from measure.instruments import find_instrument
 from measure.models import find_source, load
 from measure.pictures import identity
 from measure.prediction import predict
 from measure.records import Case, Record
 from measure.setup import Setup
-from measure.tensors import held_tensors, model_tensors, storage_bytes, tensor_bytes
+from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
 from measure.worker import Message
 from planner.architecture import Architecture, Attention, CompressedAttention, LatentAttention, Mixer, Recurrence
 
@@ -100,7 +100,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
         prompt = torch.ones((batch, tokens), dtype=torch.long, device=instrument.device)
         with torch.no_grad(), instrument.watch() as watched:
             output = loaded.model(input_ids=prompt, use_cache=True, logits_to_keep=1)
-            cache = output.get("past_key_values") or output.get("cache_params") or output.get("state")
+            cache = cache_of(output)
             del output
         held = list(held_tensors(cache))
         yield {
@@ -118,7 +118,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
-    rows = tuple(_compared(row) for record in records for row in record.rows)
+    rows = [_compared(row) for row in rows_of(records)]
     wrong = [row for row in rows if row["difference_bytes"]]
     models = {row["model"] for row in rows}
     exact = models - {row["model"] for row in wrong}
@@ -130,10 +130,10 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             f"; after a prompt longer than their window, sliding layers still hold up to "
             f"{most['storage_bytes'] / most['measured_bytes']:.1f} times that behind views ({most['model']})"
         )
+    chart = identity(rows, "predicted_bytes", "measured_bytes", "cache, bytes", "model")
     return Report(
-        rows=rows,
+        tables=(Table(rows=rows, chart=chart),),
         lesson=f"{lesson}.",
-        chart=identity(rows, "predicted_bytes", "measured_bytes", "cache, bytes", "model"),
         disagreements=tuple(
             f"{row['model']}, {row['batch']} × {row['tokens']} tokens: {row['difference_bytes']:+,} B" for row in wrong
         ),

@@ -28,6 +28,10 @@ class StorageFollower(TorchDispatchMode):
         self.peak_bytes = 0
         self._live: dict[int, tuple[weakref.ref[torch.UntypedStorage], int]] = {}
 
+    def start_peak_again(self) -> None:
+        """From now on the peak is that of what follows; what is held already counts."""
+        self.peak_bytes = self.current_bytes
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:

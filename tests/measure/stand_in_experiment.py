@@ -54,4 +54,4 @@ def run(settings: Mapping[str, Any], setup: Setup) -> Iterator[Message]:
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
-    return Report(rows=(), lesson="")
+    return Report(tables=(), lesson="")

@@ -5,18 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from measure import lock
 from measure.cli import main
 from measure.experiments import EXPERIMENTS
 from measure.records import read
 
 CACHE_SIZE = ["run", "cache-size", "--model", "smollm-135m", "--scale", "small", "--device", "cpu", "--dtype", "bf16"]
-
-
-@pytest.fixture(autouse=True)
-def own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests may run beside a measurement, and beside each other."""
-    monkeypatch.setattr(lock, "LOCK", tmp_path / "measure.lock")
 
 
 def test_list_names_every_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +25,12 @@ def test_a_run_prints_json_and_leaves_records_table_and_picture(
     assert printed["lesson"] == "The cache of 1 of 1 architectures is what its formula says, to the byte."
     assert printed["conditions"]["torch"]
     # 6 layers · 2 · 3 heads · 64 · 2 B = 4,608 B a token
-    assert [row["measured_bytes"] for row in printed["rows"]] == [4_608, 48 * 4_608, 96 * 4_608, 99 * 4_608]
+    assert [row["measured_bytes"] for row in printed["tables"][0]["rows"]] == [
+        4_608,
+        48 * 4_608,
+        96 * 4_608,
+        99 * 4_608,
+    ]
     assert sorted(path.suffix for path in tmp_path.glob("cache-size.*")) == [
         ".csv", ".json", ".jsonl", ".md", ".png", ".svg",
     ]  # fmt: skip

@@ -1,0 +1,83 @@
+"""Two phases: a prompt of P tokens in one pass, then steps against a cache of C tokens; cost per token of each."""
+
+from collections.abc import Iterator, Sequence
+
+from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.pictures import lines
+from measure.records import Case, Record
+from measure.running import Running, needed_for, start
+from measure.setup import Setup
+from measure.worker import Message
+from planner.weights import active_parameters
+
+NAME = "prefill-decode"
+PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 256)
+CACHES, QUICK_CACHES = (16, 128, 1_024, 2_048), (16, 512)
+STEPS = 4
+"""Decode steps that are timed together; the cache grows by as many."""
+
+
+def cases(setup: Setup) -> list[Case]:
+    found = [{"phase": "prefill", "tokens": tokens} for tokens in (QUICK_PROMPTS if setup.quick else PROMPTS)]
+    found += [{"phase": "decode", "tokens": tokens} for tokens in (QUICK_CACHES if setup.quick else CACHES)]
+    return [Case(experiment=NAME, name=f"{each['phase']} {each['tokens']}", settings=each) for each in found]
+
+
+def needed_bytes(settings: Settings, setup: Setup) -> int:
+    return needed_for(setup, 1, settings["tokens"] + STEPS)
+
+
+def run(settings: Settings, setup: Setup) -> Iterator[Message]:
+    running, tokens = start(setup), settings["tokens"]
+    if settings["phase"] == "prefill":
+        prompt = running.prompt(1, tokens)
+        seconds = running.seconds(lambda: running.forward(prompt))
+        passes, made = 1, tokens
+    else:
+        seconds = _decode_seconds(running, tokens)
+        passes, made = STEPS, STEPS
+    parameters = active_parameters(running.loaded.source.architecture)
+    yield {
+        "phase": settings["phase"],
+        "model": running.loaded.source.title,
+        "attention": running.attention,
+        "tokens": tokens,
+        "seconds": seconds / passes,
+        "seconds_per_token": seconds / made,
+        "tokens_per_s": made / seconds,
+        "read_bytes_per_s": round(passes * running.prediction.weights_bytes / seconds),
+        "flops_per_s": round(2 * parameters * made / seconds),
+    }
+
+
+def _decode_seconds(running: Running, tokens: int) -> float:
+    """The seconds of STEPS steps against a cache of *tokens*, grown anew for each repetition."""
+    prompt, last = running.prompt(1, tokens), running.prompt(1, 1, seed=1)
+    caches = [running.forward(prompt)[1] for _ in range(4)]
+
+    def steps() -> None:
+        cache = caches.pop()
+        for _ in range(STEPS):
+            _, cache = running.forward(last, cache)
+
+    return running.seconds(steps)
+
+
+def report(records: Sequence[Record], setup: Setup) -> Report:
+    rows = rows_of(records)
+    prefills, decodes = ([row for row in rows if row["phase"] == phase] for phase in ("prefill", "decode"))
+    lesson = "No phase was measured"
+    if prefills and decodes:
+        cheapest = min(prefills, key=lambda row: row["seconds_per_token"])
+        ratio = decodes[0]["seconds_per_token"] / cheapest["seconds_per_token"]
+        first, last = decodes[0], decodes[-1]
+        growth = last["seconds_per_token"] / first["seconds_per_token"]
+        lesson = (
+            f"A prompt's token is {ratio:.1f} times as cheap as a generated one, and a step against "
+            f"{last['tokens']:,} cached tokens takes {growth:.2f} times as long as against {first['tokens']:,}"
+        )
+    chart = lines(
+        rows, ("tokens", "tokens of the prompt, or in the cache"), ("seconds_per_token", "seconds a token"), "phase",
+        log_x=True, log_y=True,
+    )  # fmt: skip
+    return Report(tables=(Table(rows=rows, chart=chart),), lesson=f"{lesson}.")

@@ -1,0 +1,85 @@
+"""A model at work: prompts, forward passes with and without a cache, and how long they take."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from measure.instruments import find_instrument
+from measure.instruments.base import Instrument
+from measure.models import Loaded, find_source, load
+from measure.prediction import Prediction, predict
+from measure.setup import Setup
+from measure.tensors import cache_of
+
+FIRST_TOKEN = 16
+"""Ids below are often special: padding, end of text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A loaded model, the instrument of its device, and what the planner says of it."""
+
+    loaded: Loaded
+    instrument: Instrument
+    prediction: Prediction
+
+    @property
+    def model(self) -> Any:
+        return self.loaded.model
+
+    @property
+    def attention(self) -> str:
+        """What the library really uses."""
+        return str(self.model.config._attn_implementation)
+
+    def prompt(self, batch: int, tokens: int, seed: int = 0) -> torch.Tensor:
+        """Random ids of *batch* × *tokens*, the same for the same *seed*."""
+        vocab_size = self.loaded.source.architecture.vocab_size
+        generator = torch.Generator().manual_seed(seed)
+        ids = torch.randint(min(FIRST_TOKEN, vocab_size - 1), vocab_size, (batch, tokens), generator=generator)
+        return ids.to(self.instrument.device)
+
+    def forward(self, ids: torch.Tensor, cache: Any = None, use_cache: bool = True) -> tuple[torch.Tensor, Any]:
+        """Logits of the last position, and the cache that now holds *ids* too."""
+        with torch.no_grad():
+            output = self.model(input_ids=ids, cache=cache, use_cache=use_cache, logits_to_keep=1)
+        return output.logits[:, -1], cache_of(output)
+
+    def seconds(self, work: Callable[[], Any], repeats: int = 3) -> float:
+        """The median time of *work*, after one run that is not counted."""
+        times = []
+        for _ in range(repeats + 1):
+            self.instrument.settle()
+            start = time.perf_counter()
+            work()
+            self.wait()
+            times.append(time.perf_counter() - start)
+        return statistics.median(times[1:])
+
+    def wait(self) -> None:
+        """Until the device has done everything it was asked."""
+        if self.instrument.device.type != "cpu":
+            getattr(torch, self.instrument.device.type).synchronize()
+
+
+def start(setup: Setup) -> Running:
+    """The model of *setup* on its device."""
+    loaded = load(setup)
+    return Running(
+        loaded=loaded,
+        instrument=find_instrument(setup.device),
+        prediction=predict(loaded.source.architecture, setup.dtype),
+    )
+
+
+def needed_for(setup: Setup, batch: int, tokens: int) -> int:
+    """About what a run of *batch* × *tokens* takes: twice the weights while loading, cache twice, logits in fp32."""
+    architecture = find_source(setup).architecture
+    prediction = predict(architecture, setup.dtype)
+    wide = 64 * architecture.hidden_size * batch * tokens  # some ten activations of a few hidden sizes
+    logits = 8 * architecture.vocab_size * batch
+    return 2 * prediction.weights_bytes + 2 * prediction.cache_bytes(batch, tokens) + wide + logits

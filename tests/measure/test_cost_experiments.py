@@ -1,0 +1,96 @@
+"""Experiments on what a cache costs and saves, on a tiny model: bytes to the byte, effects by direction."""
+
+import pytest
+
+from measure.activations import pass_bytes, shape_of
+from measure.experiments import batching, cache_exactness, peak, prefill_decode
+from measure.models import find_source
+from measure.records import Case
+from measure.setup import Setup
+from tests.measure.tiny import HEADS, HIDDEN, INTERMEDIATE, KV_HEADS, LAYERS
+from tests.measure.trial import record, trial
+
+
+def test_with_and_without_a_cache_the_tokens_are_the_same(tiny: Setup) -> None:
+    case = Case(experiment="cache-exactness", name="g", settings={"kind": "generation", "tokens": 12})
+    report = trial(cache_exactness, [case], tiny)
+    (row,) = report.tables[0].rows
+    assert row["same_tokens"] == row["tokens"] == 12
+    assert report.lesson.startswith("With and without a cache the tokens are the same, and 12 of them take ")
+
+
+def test_one_heads_scores_and_sums_are_the_planners(tiny: Setup) -> None:
+    settings = [{"kind": "head", "tokens": 64}, {"kind": "head", "tokens": 512}, {"kind": "sum", "tokens": 32}]
+    cases = [Case(experiment="cache-exactness", name=str(each), settings=each) for each in settings]
+    report = trial(cache_exactness, cases, tiny)
+    assert report.disagreements == ()
+    _, heads, sums = report.tables
+    assert [row["measured_score_bytes"] for row in heads.rows] == [4 * 64 * 64, 4 * 512 * 512]
+    assert [row["measured_cached_score_bytes"] for row in heads.rows] == [4 * 64, 4 * 512]
+    # Σ 2·t·d and Σ 2·t²·d for t = 1 … 32, d = 64
+    assert sums.rows[0]["measured_cached"] == 128 * 32 * 33 // 2
+    assert sums.rows[0]["measured_recomputed"] == 128 * 32 * 33 * 65 // 6
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize(("batch", "prompt"), [(1, 40), (3, 120)])
+def test_the_peak_is_the_formulas(attention: str, cached: bool, batch: int, prompt: int, tiny: Setup) -> None:
+    settings = {"attention": attention, "batch": batch, "prompt_tokens": prompt, "generated_tokens": 8}
+    case = Case(experiment="peak", name="p", settings=settings | {"cached": cached})
+    (row,) = record(peak, case, tiny).rows
+    assert row["predicted_peak_bytes"] == pytest.approx(row["measured_peak_bytes"], rel=0.005)
+    if attention == "eager" or cached:
+        assert row["fake_peak_bytes"] == pytest.approx(row["measured_peak_bytes"], rel=0.005)
+
+
+def test_the_score_matrix_is_eager_attentions_alone(tiny: Setup) -> None:
+    source = find_source(tiny)
+    shape = shape_of(source.architecture, source.config, 4)
+    assert shape is not None
+    assert (shape.layers, shape.heads, shape.kv_heads) == (LAYERS, HEADS, KV_HEADS)
+    eager, sdpa = (
+        [pass_bytes(shape, 1, n, n, eager=eager, cached=False) for n in (2_000, 4_000)] for eager in (True, False)
+    )
+    assert eager[1] / eager[0] > 3.8  # n²
+    assert sdpa[1] == 2 * sdpa[0]
+    # A token more under SDPA: residual and normed 64 each, 3 · 96 in the feed-forward. Under eager attention: normed 64,
+    # queries 64, keys and values 64, both repeated 128, and for each other token the mask and two scores a head.
+    feed_forward, attention = 2 * HIDDEN + 3 * INTERMEDIATE, 64 + 64 + 64 + 128
+    assert eager[1] - sdpa[1] == 4_000 * (4_000 * (1 + 2 * HEADS) + attention - feed_forward) * 4
+
+
+def test_no_formula_is_claimed_for_other_layers() -> None:
+    for name in ("gemma-3-270m", "mamba-130m", "olmoe-1b-7b", "pythia-160m"):
+        source = find_source(Setup(model=name, scale="small"))
+        assert shape_of(source.architecture, source.config, 2) is None
+
+
+def test_two_phases_and_their_units(tiny: Setup) -> None:
+    settings = [
+        {"phase": "prefill", "tokens": 256},
+        {"phase": "decode", "tokens": 16},
+        {"phase": "decode", "tokens": 64},
+    ]
+    cases = [Case(experiment="prefill-decode", name=str(each), settings=each) for each in settings]
+    report = trial(prefill_decode, cases, tiny)
+    prefill, decode, _ = report.tables[0].rows
+    # One pass for 256 tokens against one for each: the prompt's are cheaper by far more than noise.
+    assert prefill["seconds_per_token"] < decode["seconds_per_token"] / 4
+    assert prefill["tokens_per_s"] == pytest.approx(1 / prefill["seconds_per_token"])
+    assert report.lesson.startswith("A prompt's token is ")
+
+
+def test_more_requests_make_more_tokens_and_wait_longer(tiny: Setup) -> None:
+    cases = [Case(experiment="batching", name=str(n), settings={"batch": n}) for n in (1, 64)]
+    report = trial(batching, cases, tiny)
+    one, many = report.tables[0].rows
+    assert many["throughput_ratio"] > 4
+    assert many["measured_cache_bytes"] == many["predicted_cache_bytes"] == 64 * one["measured_cache_bytes"]
+    assert report.disagreements == ()
+
+
+def test_the_knee_is_where_doubling_gains_little(tiny: Setup) -> None:
+    rows = [{"requests": n, "tokens_per_s": speed, "step_s": n / speed} for n, speed in ((1, 10), (4, 30), (8, 33))]
+    assert batching._knee(rows) == "the knee is at about 4, where twice the requests gain 10%"
+    assert batching._knee(rows[:2]) == "the knee lies beyond"
