@@ -34,14 +34,18 @@ def mlp(
 
 
 def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
-    """Router and experts. *by_table*: a table of whole numbers gives every token of the vocabulary its experts."""
+    """Router and experts. *by_table*: a table of whole numbers gives every token of the vocabulary its experts.
+
+    Experts that do nothing (LongCat-Flash) have a route and no weights.
+    """
     values, structure, hidden = decoder.values, decoder.structure, decoder.hidden_size
     experts, active = values.integer("num_experts"), values.same_in_all_layers("num_experts_per_tok")
     if active is None:
         active = values.integer("num_experts_per_tok")
     size = values.same_in_all_layers("moe_intermediate_size") or values.integer("moe_intermediate_size")
+    routes = experts + (values.optional_integer("zero_expert_num", minimum=0) or 0)
     yield from decoder.linear(
-        "mlp.gate", experts, hidden, decoder.is_on(structure.router_bias), role=Role.ROUTER, replicated=True
+        "mlp.gate", routes, hidden, decoder.is_on(structure.router_bias), role=Role.ROUTER, replicated=True
     )
     if by_table:
         yield Tensor(
@@ -53,7 +57,7 @@ def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
             replicated=True,
         )
     elif decoder.is_on(structure.correction_bias):
-        yield decoder.vector("mlp.gate.e_score_correction_bias", experts, role=Role.ROUTER)
+        yield decoder.vector("mlp.gate.e_score_correction_bias", routes, role=Role.ROUTER)
     latent = values.optional_integer("moe_latent_size")
     if latent is not None:
         yield from decoder.linear("mlp.fc1_latent_proj", latent, hidden, decoder.is_on(structure.mlp_bias))

@@ -14,10 +14,13 @@ from planner.units import format_count, shorten
 WINDOWED_KEY = "windowed_key_attention"
 LIGHTNING = "lightning_attention"
 ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
+FILTERED = "filtered_attention"
+TWICE_LATENT = "twice_latent_attention"
 SHARED_AND_MAMBA = "shared_attention_and_mamba"
 SHARED_AND_MAMBA2 = "shared_attention_and_mamba2"
+_LATENT_KINDS = frozenset({LATENT, TWICE_LATENT})
 _SHARED_BLOCKS = frozenset({SHARED_AND_MAMBA, SHARED_AND_MAMBA2})
-WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, CROSS, SPARSE, LIGHTNING, ATTENTION_AND_MAMBA2}
+WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, CROSS, SPARSE, FILTERED, LIGHTNING, ATTENTION_AND_MAMBA2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +89,7 @@ def _repeats(decoder: Decoder, kinds: Sequence[str]) -> list[bool]:
 
 def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bool]) -> list[LayerPlan]:
     """Each layer's kind with the dimensions of its attention, if it has any."""
-    if not any(kind == LATENT or kind in WITH_ATTENTION for kind in kinds):
+    if not any(kind in _LATENT_KINDS or kind in WITH_ATTENTION for kind in kinds):
         return [LayerPlan(kind=kind) for kind in kinds]
     window = window_tokens(decoder) if any(kind in (SLIDING, CHUNKED) for kind in kinds) else None
     layers = zip(
@@ -101,7 +104,7 @@ def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bo
     )
     plans = []
     for kind, heads, key_value_heads, head_dim, v_head_dim, shares_cache, has_indexer in layers:
-        if kind == LATENT:
+        if kind in _LATENT_KINDS:
             heads = heads or decoder.values.integer("num_attention_heads")
             plans.append(LayerPlan(kind=kind, num_attention_heads=heads, has_indexer=has_indexer))
         elif kind in WITH_ATTENTION:

@@ -11,9 +11,11 @@ from planner.readers.decoder import Decoder
 from planner.readers.layer_words import FULL
 from planner.readers.layout import (
     ATTENTION_AND_MAMBA2,
+    FILTERED,
     LIGHTNING,
     SHARED_AND_MAMBA,
     SHARED_AND_MAMBA2,
+    TWICE_LATENT,
     WINDOWED_KEY,
     LayerPlan,
 )
@@ -41,7 +43,9 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
     CHUNKED: (_STANDARD,),
     SPARSE: (("attention", "sparse_attention", "sparse_tensors"),),
     CROSS: (("attention", "cross_attention", "cross_tensors"),),
+    FILTERED: (_STANDARD, ("localized_filtering", "localized_filter", "localized_filter_tensors")),
     LATENT: (("attention", "latent_attention", "latent_tensors"),),
+    TWICE_LATENT: (*(("attention", "latent_attention", ""),) * 2, ("shortcut", "", "twice_latent_tensors")),
     WINDOWED_KEY: (("compressed_attention", "windowed_key", "windowed_key_tensors"),),
     "heavily_compressed_attention": (("compressed_attention", "heavily_compressed", "heavily_compressed_tensors"),),
     "compressed_sparse_attention": (("compressed_attention", "compressed_sparse", "compressed_sparse_tensors"),),

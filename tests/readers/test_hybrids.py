@@ -1,5 +1,6 @@
 """Models that keep a state beside or instead of keys and values: parameters, and caches as transformers has them."""
 
+import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -188,6 +189,19 @@ def test_latent_layers_of_a_hybrid_grow_alone(name: str, per_token: int) -> None
     assert bytes_per_token_at(model_specs(read(name).layers, BF16, BF16), 8192) == per_token
 
 
+def test_filtered_attention_keeps_two_hidden_states_a_layer() -> None:
+    """Yuan2-2B: 24 layers with 32 heads × 64, and the last two tokens' 2,048 numbers each."""
+    specs = model_specs(read("IEITYuan/Yuan2-2B-hf").layers, BF16, BF16)
+    assert fixed_bytes(specs) == 24 * 2 * 2048 * 2
+    assert bytes_per_token_at(specs, 0) == 24 * 32 * 64 * 2 * 2
+
+
+def test_layer_with_two_attentions_caches_both() -> None:
+    """LongCat-Flash: 28 layers, each with two latent caches of 512 and a rotary 64."""
+    specs = model_specs(read("meituan-longcat/LongCat-Flash-Chat").layers, BF16, BF16)
+    assert bytes_per_token_at(specs, 0) == 28 * 2 * (512 + 64) * 2
+
+
 def test_images_keys_do_not_grow_with_the_text() -> None:
     """Llama-3.2-11B-Vision: 4 tiles of 40 × 40 patches and one token each, for 8 of 40 layers."""
     architecture = read_config(published_config("meta-llama/Llama-3.2-11B-Vision-Instruct"), KNOWLEDGE)
@@ -277,10 +291,18 @@ _HOSTILE = st.one_of(
 @settings(deadline=None, max_examples=300)
 @given(data=st.data())
 def test_hostile_value_gives_a_plan_or_one_sentence(data: st.DataObject) -> None:
-    """Law: whatever stands under a key, reading ends in an architecture or a PlannerError."""
-    config = config_of(data.draw(st.sampled_from(sorted(MODELS))))
-    for key in data.draw(st.lists(st.sampled_from(sorted(config)), min_size=1, max_size=3)):
-        config[key] = data.draw(_HOSTILE)
+    """Law: whatever stands under a key, at any depth, reading ends in an architecture or a PlannerError."""
+    config = copy.deepcopy(config_of(data.draw(st.sampled_from(sorted(MODELS)))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder: dict[str, object] | list[object] = config
+        while True:
+            keys = sorted(holder) if isinstance(holder, dict) else range(len(holder))
+            key = data.draw(st.sampled_from(keys))
+            inner = holder[key]  # type: ignore[index]
+            if not isinstance(inner, (dict, list)) or not inner or data.draw(st.booleans()):
+                break
+            holder = inner
+        holder[key] = data.draw(_HOSTILE)  # type: ignore[index]
     try:
         architecture = read_config(config, KNOWLEDGE)
     except PlannerError as refusal:
