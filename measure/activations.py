@@ -54,11 +54,13 @@ def shape_of(architecture: Architecture, config: Mapping[str, Any], element_byte
     )
 
 
-def pass_bytes(shape: Shape, batch: int, new: int, tokens: int, *, eager: bool, cached: bool) -> int:
+def pass_bytes(
+    shape: Shape, batch: int, new: int, tokens: int, *, eager: bool, cached: bool, all_logits: bool = False
+) -> int:
     """Peak above weights of a pass of *new* tokens of *batch* requests that are *tokens* long with them.
 
     The largest of three moments, beside what all of them have: the embedded input and the layer's, the tables of the
-    rotary embedding, the positions and, eagerly, the mask. Only the last position's logits are asked for.
+    rotary embedding, the positions and, eagerly, the mask. Logits are the last position's unless *all_logits*.
     """
     size = shape.element_bytes
     rows = batch * new * size
@@ -70,7 +72,8 @@ def pass_bytes(shape: Shape, batch: int, new: int, tokens: int, *, eager: bool, 
     # Eager attention returns its weights too, which are held until the layer ends.
     returned = score_matrix_bytes(shape, batch, new, tokens) if eager else 0
     feed_forward = cache + returned + rows * (2 * shape.hidden + 3 * shape.intermediate)
-    logits = cache + batch * shape.vocabulary * size
+    # Of the last layer its output is left, and the final norm's.
+    logits = cache + batch * (new if all_logits else 1) * shape.vocabulary * size
     return common + max(attention, feed_forward, logits)
 
 

@@ -75,7 +75,9 @@ def find_source(setup: Setup) -> Source:
 def load(setup: Setup, source: Source | None = None, device: torch.device | None = None) -> Loaded:
     """The model with trained weights where *source* has them, random ones by ``setup.seed`` otherwise."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     found = source or find_source(setup)
     dtype = TORCH_DTYPES[setup.dtype]
     attention = None if setup.attention == "auto" else setup.attention

@@ -43,13 +43,15 @@ def lines(
     return _sized(alt.Chart(alt.Data(values=list(rows))).mark_line(point=True).encode(**encoding))
 
 
-def bars(rows: Sequence[dict[str, Any]], x: tuple[str, str], y: tuple[str, str], *, log_y: bool = False) -> Chart:
+def bars(
+    rows: Sequence[dict[str, Any]], x: tuple[str, str | None], y: tuple[str, str], *, log_y: bool = False
+) -> Chart:
     """A bar a row, in the order of the rows."""
     chart = alt.Chart(alt.Data(values=list(rows))).mark_bar(color=BLUE)
     return _sized(
         chart.encode(
             x=alt.X(f"{x[0]}:N", title=x[1], sort=None, axis=alt.Axis(labelAngle=-30)),
-            y=alt.Y(f"{y[0]}:Q", title=y[1], scale=_scale(log_y)),
+            y=alt.Y(f"{y[0]}:Q", title=y[1]),
         )
     )
 

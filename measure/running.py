@@ -43,10 +43,16 @@ class Running:
         ids = torch.randint(min(FIRST_TOKEN, vocab_size - 1), vocab_size, (batch, tokens), generator=generator)
         return ids.to(self.instrument.device)
 
-    def forward(self, ids: torch.Tensor, cache: Any = None, use_cache: bool = True) -> tuple[torch.Tensor, Any]:
-        """Logits of the last position, and the cache that now holds *ids* too."""
+    def forward(
+        self, ids: torch.Tensor, cache: Any = None, use_cache: bool = True, all_logits: bool = False
+    ) -> tuple[torch.Tensor, Any]:
+        """Logits of the last position, and the cache that now holds *ids* too.
+
+        With *all_logits* those of every position are computed first, as a plain loop over the model does.
+        """
         with torch.no_grad():
-            output = self.model(input_ids=ids, cache=cache, use_cache=use_cache, logits_to_keep=1)
+            kept = 0 if all_logits else 1
+            output = self.model(input_ids=ids, cache=cache, use_cache=use_cache, logits_to_keep=kept)
         return output.logits[:, -1], cache_of(output)
 
     def seconds(self, work: Callable[[], Any], repeats: int = 3) -> float:

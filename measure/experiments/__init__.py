@@ -15,6 +15,9 @@ EXPERIMENTS = {
     "peak": "the peak above the weights, with and without a cache, eager and SDPA attention",
     "prefill-decode": "a prompt's tokens against generated ones: two phases, two costs",
     "batching": "requests at once: throughput, latency and the knee",
+    "weight-quantization": "8 and 4 bits on the model's own matrices: error, outliers, bytes",
+    "capacity": "the longest context that fits, bracketed: it fits, one token more does not",
+    "activation-outliers": "the dimensions that ruin a scale, and where they sit",
 }
 """Each experiment's line in ``list``; the module is called the same, with underscores."""
 

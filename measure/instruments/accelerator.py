@@ -71,6 +71,18 @@ class AcceleratorInstrument:
         peak = self._requested("peak")
         watched.requested_bytes = None if requested is None or peak is None else peak - requested
 
+    @contextmanager
+    def limited(self, limit_bytes: int) -> Iterator[Watched]:
+        self.settle()
+        _, total_bytes = self._backend.mem_get_info(self._index)
+        allowed_bytes = self._backend.memory_reserved(self._index) + limit_bytes
+        self._backend.set_per_process_memory_fraction(min(1.0, allowed_bytes / total_bytes), self._index)
+        try:
+            with self.watch() as watched:
+                yield watched
+        finally:
+            self._backend.set_per_process_memory_fraction(1.0, self._index)
+
     def driver(self) -> str:
         reading = self._driver_reading()
         return "" if reading is None else reading.driver

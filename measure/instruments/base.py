@@ -64,6 +64,10 @@ class Instrument(Protocol):
         """Follows allocations while the context is open; its figures are final when it closes."""
         ...
 
+    def limited(self, limit_bytes: int) -> AbstractContextManager[Watched]:
+        """Watches, and lets allocations beyond *limit_bytes* more than are there now fail as a full device would."""
+        ...
+
     def driver(self) -> str:
         """The driver's version, empty where there is none."""
         ...

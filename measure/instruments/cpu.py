@@ -4,7 +4,7 @@ import gc
 import platform
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -19,11 +19,12 @@ class StorageFollower(TorchDispatchMode):
     """Adds up the storages that operators return while it is active, until each is freed.
 
     Storages that operators are handed from outside were there before, and are left out. Buffers that a kernel takes
-    and gives back inside one operator are not seen.
+    and gives back inside one operator are not seen. Beyond *limit_bytes* it raises MemoryError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int | None = None) -> None:
         super().__init__()
+        self._limit_bytes = limit_bytes
         self.current_bytes = 0
         self.peak_bytes = 0
         self._live: dict[int, tuple[weakref.ref[torch.UntypedStorage], int]] = {}
@@ -50,6 +51,8 @@ class StorageFollower(TorchDispatchMode):
             self._live[key] = weakref.ref(storage, lambda _, key=key: self._forget(key)), size
             self.current_bytes += size - before
             self.peak_bytes = max(self.peak_bytes, self.current_bytes)
+            if self._limit_bytes is not None and self.current_bytes > self._limit_bytes:
+                raise MemoryError(f"{self.current_bytes:,} B are more than the limit of {self._limit_bytes:,} B")
 
     def _forget(self, key: int) -> None:
         self.current_bytes -= self._live.pop(key)[1]
@@ -77,10 +80,16 @@ class CpuInstrument:
             total_bytes=host.total_bytes(), free_bytes=host.available_bytes(), host_bytes=host.resident_bytes()
         )
 
+    def watch(self) -> AbstractContextManager[Watched]:
+        return self._followed(None)
+
+    def limited(self, limit_bytes: int) -> AbstractContextManager[Watched]:
+        return self._followed(limit_bytes)
+
     @contextmanager
-    def watch(self) -> Iterator[Watched]:
+    def _followed(self, limit_bytes: int | None) -> Iterator[Watched]:
         watched = Watched()
-        with StorageFollower() as follower:
+        with StorageFollower(limit_bytes) as follower:
             yield watched
         watched.peak_bytes, watched.left_bytes = follower.peak_bytes, follower.current_bytes
 

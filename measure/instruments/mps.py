@@ -64,5 +64,16 @@ class MpsInstrument:
         watched.left_bytes = int(self._backend.current_allocated_memory()) - start
         watched.peak_bytes = max(watched.peak_bytes, watched.left_bytes)
 
+    @contextmanager
+    def limited(self, limit_bytes: int) -> Iterator[Watched]:
+        self.settle()
+        allowed_bytes = int(self._backend.driver_allocated_memory()) + limit_bytes
+        self._backend.set_per_process_memory_fraction(allowed_bytes / int(self._backend.recommended_max_memory()))
+        try:
+            with self.watch() as watched:
+                yield watched
+        finally:
+            self._backend.set_per_process_memory_fraction(1.0)
+
     def driver(self) -> str:
         return f"macOS {platform.mac_ver()[0]}"

@@ -25,6 +25,7 @@ class StandIn:
     reserved: int = 0
     peak: int = 0
     requested_peak: int = 0
+    fraction: float = 1.0
     calls: list[str] = field(default_factory=list)
 
     @contextmanager
@@ -38,6 +39,9 @@ class StandIn:
         yield
         self.allocated -= rounded
         self.requested -= size
+
+    def set_per_process_memory_fraction(self, fraction: float, index: int) -> None:
+        self.fraction = fraction
 
     def is_available(self) -> bool:
         return self.is_there

@@ -34,10 +34,13 @@ def test_one_heads_scores_and_sums_are_the_planners(tiny: Setup) -> None:
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("logits", ["last", "all"])
 @pytest.mark.parametrize(("batch", "prompt"), [(1, 40), (3, 120)])
-def test_the_peak_is_the_formulas(attention: str, cached: bool, batch: int, prompt: int, tiny: Setup) -> None:
+def test_the_peak_is_the_formulas(
+    attention: str, cached: bool, logits: str, batch: int, prompt: int, tiny: Setup
+) -> None:
     settings = {"attention": attention, "batch": batch, "prompt_tokens": prompt, "generated_tokens": 8}
-    case = Case(experiment="peak", name="p", settings=settings | {"cached": cached})
+    case = Case(experiment="peak", name="p", settings=settings | {"cached": cached, "logits": logits})
     (row,) = record(peak, case, tiny).rows
     assert row["predicted_peak_bytes"] == pytest.approx(row["measured_peak_bytes"], rel=0.005)
     if attention == "eager" or cached:
@@ -54,7 +57,7 @@ def test_the_score_matrix_is_eager_attentions_alone(tiny: Setup) -> None:
     )
     assert eager[1] / eager[0] > 3.8  # n²
     assert sdpa[1] == 2 * sdpa[0]
-    # A token more under SDPA: residual and normed 64 each, 3 · 96 in the feed-forward. Under eager attention: normed 64,
+    # A token more under SDPA: residual and normed 64 each, 3 · 96 in the feed-forward. Eager attention: normed 64,
     # queries 64, keys and values 64, both repeated 128, and for each other token the mask and two scores a head.
     feed_forward, attention = 2 * HIDDEN + 3 * INTERMEDIATE, 64 + 64 + 64 + 128
     assert eager[1] - sdpa[1] == 4_000 * (4_000 * (1 + 2 * HEADS) + attention - feed_forward) * 4

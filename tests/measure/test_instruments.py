@@ -111,6 +111,25 @@ def test_what_other_processes_take_and_the_drivers_version() -> None:
     assert hidden.now().others_bytes is None
 
 
+def test_a_limit_on_the_cpu_is_kept_to_the_byte() -> None:
+    kept = torch.zeros(1_000)
+    with CpuInstrument().limited(1_000) as watched:
+        kept.add_(1)
+        whole = torch.empty(1_000, dtype=torch.uint8)
+        del whole
+    assert watched.peak_bytes == 1_000
+    with pytest.raises(MemoryError, match="1,001 B are more than the limit of 1,000 B"), CpuInstrument().limited(1_000):
+        torch.empty(1_001, dtype=torch.uint8)
+
+
+def test_a_limit_on_a_card_is_a_share_of_it_and_is_lifted() -> None:
+    backend = StandIn()
+    with backend.allocation(3 * MIB):
+        with AcceleratorInstrument("cuda", backend, nvml=nvml).limited(2**30):
+            assert backend.fraction == (4 * MIB + 2**30) / (8 * 2**30)
+        assert backend.fraction == 1.0
+
+
 def test_xpu_has_the_same_calls_and_no_nvml() -> None:
     instrument = AcceleratorInstrument("xpu", StandIn(), nvml=nvml)
     assert (instrument.device, instrument.driver()) == (torch.device("xpu:0"), "")
