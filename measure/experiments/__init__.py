@@ -18,6 +18,8 @@ EXPERIMENTS = {
     "weight-quantization": "8 and 4 bits on the model's own matrices: error, outliers, bytes",
     "capacity": "the longest context that fits, bracketed: it fits, one token more does not",
     "activation-outliers": "the dimensions that ruin a scale, and where they sit",
+    "quality": "perplexity, questions and agreement of each rounded model, with intervals",
+    "speculation": "rounded models as drafts: acceptance, tokens a pass, speed, distribution",
 }
 """Each experiment's line in ``list``; the module is called the same, with underscores."""
 

@@ -14,7 +14,8 @@ CONFIG = {
     "intermediate_size": INTERMEDIATE,
     "vocab_size": VOCABULARY,
     "max_position_embeddings": 4096,
-    "tie_word_embeddings": True,
+    "tie_word_embeddings": False,
+    "initializer_range": 0.2,  # at 0.02 such a model repeats its last token, whatever its layers compute
     "torch_dtype": "float32",
 }
 
