@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from planner.architecture import Architecture, Attention, LatentAttention, Layer, Tensor
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, Tensor, distinct_layers
 from planner.errors import PlannerError
 from planner.formats import GgufMix, MixRule, NumberFormat, QuantScheme, Role
 
@@ -42,10 +42,11 @@ LAYERS: Mapping[str, Callable[[int, int], bool]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shape:
-    """What the rules ask about a model."""
+    """What the rules ask about a model. *with_values*: the ids of the layers that have values."""
 
     layers: int
     attention_layers: int
+    with_values: frozenset[int]
     experts: int
     gqa: int
     tied: bool
@@ -74,18 +75,17 @@ def as_stored(architecture: Architecture, scheme: QuantScheme) -> Architecture:
             "name a real model, or a format such as int4-g128."
         )
     shape = _shape(architecture, mix)
-    built: dict[tuple[int, tuple[NumberFormat, ...]], Layer] = {}
+    built: dict[tuple[int, tuple[bool, ...]], Layer] = {}
     layers: list[Layer] = []
     attention = 0
     for number, layer in enumerate((*architecture.layers, *architecture.mtp_layers)):
-        place = _Place(layer=number, attention=attention)
-        chosen = tuple(_format_of(tensor, mix, shape, place) for tensor in layer.tensors)
-        key = (id(layer), chosen)
+        key = (id(layer), _where(number, attention, shape))
         if key not in built:
-            tensors = (replace(t, stored=f) for t, f in zip(layer.tensors, chosen, strict=True) if t.elements)
+            place = _Place(layer=number, attention=attention)
+            tensors = (replace(t, stored=_format_of(t, mix, shape, place)) for t in layer.tensors if t.elements)
             built[key] = replace(layer, tensors=tuple(tensors))
         layers.append(built[key])
-        attention += _has_values(layer, shape)
+        attention += id(layer) in shape.with_values
     number = len(architecture.layers)
     outer = _Place(layer=0, attention=0)
     return replace(
@@ -108,19 +108,30 @@ def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
         if isinstance(mixer, Attention):
             gqa = mixer.num_attention_heads // mixer.num_key_value_heads
             break
-    bare = _Shape(
+    with_values = frozenset(id(layer) for layer, _ in distinct_layers(layers) if _has_values(layer, fused))
+    return _Shape(
         layers=len(layers),
-        attention_layers=0,
+        attention_layers=sum(id(layer) in with_values for layer in layers),
+        with_values=with_values,
         experts=max((t.count for layer in layers for t in layer.tensors if t.role is Role.EXPERT), default=0),
         gqa=gqa,
         tied=all(tensor.role is not Role.HEAD for tensor in architecture.tensors),
         fused_qkv=fused,
     )
-    return replace(bare, attention_layers=sum(_has_values(layer, bare) for layer in layers))
 
 
-def _has_values(layer: Layer, shape: _Shape) -> bool:
-    return any(_kind(tensor.name, shape.fused_qkv) == "attn_v" for tensor in layer.tensors)
+def _has_values(layer: Layer, fused_qkv: bool) -> bool:
+    return any(_kind(tensor.name, fused_qkv) == "attn_v" for tensor in layer.tensors)
+
+
+@lru_cache(maxsize=4096)
+def _which_rules(index: int, number: int) -> tuple[bool, ...]:
+    return tuple(holds(index, number) for holds in LAYERS.values())
+
+
+def _where(layer: int, attention: int, shape: _Shape) -> tuple[bool, ...]:
+    """All that a rule can ask about a layer's place: equal layers for which it is the same are stored alike."""
+    return _which_rules(layer, shape.layers) + _which_rules(attention, shape.attention_layers)
 
 
 def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> NumberFormat:

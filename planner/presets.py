@@ -89,6 +89,7 @@ class _Formats(Mapping[str, NumberFormat]):
     def __init__(self) -> None:
         self._tables = TomlTables(PRESETS / "formats.toml", "formats.toml")
         self._built: dict[str, NumberFormat] = {}
+        self._aliases: dict[str, tuple[str, ...]] = {}
 
     def __getitem__(self, key: str) -> NumberFormat:
         if key not in self._built:
@@ -105,7 +106,9 @@ class _Formats(Mapping[str, NumberFormat]):
         return sum(1 for _ in self)
 
     def _names(self, name: str) -> tuple[str, ...]:
-        return (name, *self._tables.parse(name).get("aliases", ()))
+        if name not in self._aliases:
+            self._aliases[name] = (name, *self._tables.parse(name).get("aliases", ()))
+        return self._aliases[name]
 
     def _build(self, name: str) -> NumberFormat:
         path = f"formats.toml: {name}"

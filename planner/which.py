@@ -1,13 +1,15 @@
 """The two inverse questions: which devices serve this model, and which models does this device run."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from planner import presets
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Choices, Chosen, choose
+from planner.choices import Choices, Chosen, choose, choose_device
 from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.export import Row
@@ -15,6 +17,7 @@ from planner.formats import CHECKPOINT
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
+_Prepared = tuple[Chosen, tuple[RankBudget, ...]]
 _READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 
 
@@ -43,7 +46,7 @@ def default_weights(engine: str) -> tuple[str, ...]:
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
     """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
-    prepared = [_prepared(replace(choices, memory="1GiB", weights=name), architecture) for name in weights]
+    prepared = _storable(replace(choices, device=None, memory="1GiB"), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
         for chosen, ranks in prepared:
@@ -54,26 +57,45 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
     return matches
 
 
-def models_for(choices: Choices, weights: Sequence[str]) -> list[Match]:
-    """Every preset model and format that the device of *choices* serves as asked, the largest weights first."""
-    matches = [match for match in _tries(choices, weights) if match.state is State.FITS]
-    return sorted(matches, key=lambda match: -match.weights_bytes)
+def models_for(choices: Choices, weights: Sequence[str], first_only: bool = False) -> list[Match]:
+    """Every preset model and format that the device of *choices* serves as asked, the largest weights first.
 
-
-def _tries(choices: Choices, weights: Sequence[str]) -> Iterator[Match]:
+    *first_only*: of each model only the first of *weights* that fits, so list the better ones first.
+    """
+    choose_device(choices.device, choices.memory)  # a wrong name is said once, not for every model
+    found: list[Match] = []
     for preset in presets.models():
         if preset.config.get("nominal_parameters"):
             continue
-        architecture = presets.load_preset(preset.name)
-        for name in weights:
-            try:
-                chosen, ranks = _prepared(replace(choices, model=preset.name, weights=name), architecture)
-            except PlannerError:
-                continue  # a split that this model does not have
-            yield _match(chosen, ranks, chosen.deployment.device)
+        possible = _possible(replace(choices, model=preset.name), presets.load_preset(preset.name), weights)
+        tries = (_match(chosen, ranks, chosen.deployment.device) for chosen, ranks in possible)
+        found += islice((match for match in tries if match.state is State.FITS), 1 if first_only else None)
+    return sorted(found, key=lambda match: -match.weights_bytes)
 
 
-def _prepared(choices: Choices, architecture: Architecture) -> tuple[Chosen, tuple[RankBudget, ...]]:
+def formats_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
+    """*architecture* in each of *weights* on the device of *choices*, whether it fits or not.
+
+    Left out are formats that the model cannot be stored in; raises PlannerError where none is left.
+    """
+    return [
+        _match(chosen, ranks, chosen.deployment.device) for chosen, ranks in _storable(choices, architecture, weights)
+    ]
+
+
+def _storable(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[_Prepared]:
+    """At least one; raises PlannerError with what is wrong with the first of *weights* otherwise."""
+    possible = list(_possible(choices, architecture, weights))
+    return possible or [_prepared(replace(choices, weights=weights[0]), architecture)]
+
+
+def _possible(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> Iterator[_Prepared]:
+    for name in weights:
+        with suppress(PlannerError):
+            yield _prepared(replace(choices, weights=name), architecture)
+
+
+def _prepared(choices: Choices, architecture: Architecture) -> _Prepared:
     chosen = choose(choices, architecture)
     return chosen, prepare(architecture, chosen.deployment)
 

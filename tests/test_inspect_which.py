@@ -5,8 +5,11 @@ import json
 import pytest
 
 from planner.answer import answer
+from planner.budget import State
 from planner.choices import Choices, choose
 from planner.cli import main
+from planner.presets import load_preset
+from planner.which import formats_for, models_for
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, object]]]:
@@ -77,3 +80,37 @@ def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> N
 def test_one_side_must_be_given(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["which", *words]) == 2
     assert "one of the two" in capsys.readouterr().err
+
+
+def test_formats_for_one_model_on_one_device_whether_they_fit_or_not() -> None:
+    """Llama-3.1-8B, 8 GiB, 1.5 GiB of runtime: 6.5 GiB hold the weights and 1 GiB for 8,192 tokens, or not."""
+    asked = Choices(model="llama-3.1-8b", memory="8GiB", overhead="1.5GiB")
+    found = formats_for(asked, load_preset("llama-3.1-8b"), ("checkpoint", "q8_0", "q4_k_m", "iq2_m"))
+    states = {match.weights: match.state for match in found}
+    assert states == {"checkpoint": State.NO, "q8_0": State.NO, "q4_k_m": State.FITS, "iq2_m": State.FITS}
+    assert 8 * 2**30 - found[2].weights_bytes - 3 * 2**29 - 2**30 == found[2].free_bytes
+
+
+def test_the_first_fitting_format_of_each_model() -> None:
+    asked = Choices(model="", memory="8GiB", overhead="1.5GiB")
+    found = models_for(asked, ("checkpoint", "q8_0", "q4_k_m"), first_only=True)
+    by_model = {match.model: match.weights for match in found}
+    assert len(by_model) == len(found)
+    assert by_model["Qwen2.5-0.5B"] == "checkpoint"
+    assert by_model["Llama-3.1-8B"] == "q4_k_m"
+    every = models_for(asked, ("checkpoint", "q8_0", "q4_k_m"))
+    assert {match.model for match in every} == set(by_model)
+
+
+def test_a_nominal_class_is_not_tried_as_a_gguf_file(capsys: pytest.CaptureFixture[str]) -> None:
+    code, rows = printed(capsys, "which", "--model", "7b-class", "--overhead", "1.5GiB")
+    assert code == 0
+    assert {row["weights"] for row in rows} <= {"fp16", "checkpoint", "int8", "int4-g128"}
+
+
+@pytest.mark.parametrize(
+    "words", [("--device", "no-such-card"), ("--model", "7b-class", "--weights", "q4_k_m"), ("--memory", "lots")]
+)
+def test_what_cannot_be_asked_is_said(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["which", *words]) == 2
+    assert words[-1].split("_")[0] in capsys.readouterr().err.lower()
