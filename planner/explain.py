@@ -106,7 +106,7 @@ def mixer_words(mixer: Mixer) -> str:
     match mixer:
         case Attention():
             window = "" if mixer.window_tokens is None else f"{mixer.window_kind} window of {mixer.window_tokens:,}, "
-            return window + _sharing(mixer)
+            return window + sharing_words(mixer)
         case CrossAttention():
             return f"keys and values of an image's {mixer.tokens:,} tokens (cross-attention)"
         case LatentAttention():
@@ -119,7 +119,8 @@ def mixer_words(mixer: Mixer) -> str:
             return "reads another layer's cache"
 
 
-def _sharing(attention: Attention) -> str:
+def sharing_words(attention: Attention) -> str:
+    """How many heads share one key and value, with the field's term in brackets."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     if kv_heads == 1 and heads > 1:
         return f"all {heads} heads share one key and value (MQA)"

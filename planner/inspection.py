@@ -50,13 +50,14 @@ def inspect_model(architecture: Architecture, key_format: NumberFormat, value_fo
         model_limit_tokens=architecture.max_position_embeddings,
         stored_as=architecture.stored_as,
         layers=tuple(
-            _growth(index, layer, key_format, value_format) for index, layer in enumerate(architecture.layers)
+            layer_growth(index, layer, key_format, value_format) for index, layer in enumerate(architecture.layers)
         ),
         warnings=architecture.warnings,
     )
 
 
-def _growth(index: int, layer: Layer, key_format: NumberFormat, value_format: NumberFormat) -> LayerGrowth:
+def layer_growth(index: int, layer: Layer, key_format: NumberFormat, value_format: NumberFormat) -> LayerGrowth:
+    """How *layer*, which stands at *index*, grows."""
     specs = layer_specs(layer, key_format, value_format)
     return LayerGrowth(
         index=index,
