@@ -123,9 +123,9 @@ def sharing_words(attention: Attention) -> str:
     """How many heads share one key and value, with the field's term in brackets."""
     heads, kv_heads = attention.num_attention_heads, attention.num_key_value_heads
     if kv_heads == 1 and heads > 1:
-        return f"all {heads} heads share one key and value (MQA)"
+        return f"all {heads} heads share one (MQA)"
     if kv_heads >= heads:
-        return "every head keeps its own keys and values (MHA)"
+        return "every head keeps its own (MHA)"
     group = heads // kv_heads
     words = _NUMBERS[group] if group < len(_NUMBERS) else str(group)
     return f"{words} heads share (GQA)"

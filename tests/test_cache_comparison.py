@@ -22,9 +22,9 @@ FP8 = formats()["fp8"]
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("llama-2-13b", "every head keeps its own keys and values (MHA)"),
+        ("llama-2-13b", "every head keeps its own (MHA)"),
         ("llama-3.1-8b", "four heads share (GQA)"),
-        ("falcon-7b", "all 71 heads share one key and value (MQA)"),
+        ("falcon-7b", "all 71 heads share one (MQA)"),
         ("deepseek-v3", "one compressed vector (MLA)"),
         ("deepseek-v4-pro", "tokens are compressed together"),
         ("gemma-3-27b", "52 of 62 layers look back 1,024"),
@@ -71,16 +71,16 @@ def test_qwen_with_other_heads() -> None:
     found = {cost.attention: cost for cost in head_variants(load_preset("qwen2.5-0.5b"), 1, BF16, BF16)}
     assert [cost.bytes for cost in found.values()] == [86_016, 24 * 576 * 2, 12_288, 6_144]
     assert [name for name, cost in found.items() if cost.is_asked] == ["seven heads share (GQA)"]
-    assert found["every head keeps its own keys and values (MHA)"].bytes == 7 * 12_288
+    assert found["every head keeps its own (MHA)"].bytes == 7 * 12_288
 
 
 def test_a_model_whose_heads_keep_their_own_is_shown_grouped_too() -> None:
     found = head_variants(load_preset("llama-2-13b"), 8_192, BF16, BF16)
     assert [cost.attention for cost in found] == [
-        "every head keeps its own keys and values (MHA)",
+        "every head keeps its own (MHA)",
         "five heads share (GQA)",
         "one compressed vector (MLA)",
-        "all 40 heads share one key and value (MQA)",
+        "all 40 heads share one (MQA)",
     ]
     assert found[0].is_asked
 

@@ -50,8 +50,8 @@ def test_weights_add_up_by_role_largest_first() -> None:
 
 def test_plain_words_first_and_the_term_in_brackets() -> None:
     assert mixer_words(attention(heads=8, kv_heads=2)) == "four heads share (GQA)"
-    assert mixer_words(attention(heads=8, kv_heads=8)) == "every head keeps its own keys and values (MHA)"
-    assert mixer_words(attention(heads=8, kv_heads=1)) == "all 8 heads share one key and value (MQA)"
+    assert mixer_words(attention(heads=8, kv_heads=8)) == "every head keeps its own (MHA)"
+    assert mixer_words(attention(heads=8, kv_heads=1)) == "all 8 heads share one (MQA)"
     assert mixer_words(attention(heads=48, kv_heads=4)) == "12 heads share (GQA)"
     assert mixer_words(latent(heads=16)) == "one compressed vector for all 16 heads (MLA)"
 

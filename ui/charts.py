@@ -21,7 +21,7 @@ _SOLID = frozenset({Part.WEIGHTS, Part.RUNTIME, Part.CACHE})
 _BAR = {"bottom": 0.1, "center": 0.4, "top": 0.7}
 _RULE_TOP, _LABEL = 0.8, 0.91
 """Heights within the card's bar, from the axis up: the bar itself, the end of the rule and the label above it."""
-_TOKENS_AXIS = "datum.value >= 1024 ? format(datum.value / 1024, ',d') + 'k' : format(datum.value, 'd')"
+TOKENS_AXIS = "datum.value >= 1024 ? format(datum.value / 1024, ',d') + 'k' : format(datum.value, 'd')"
 
 
 def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.INK) -> alt.LayerChart:
@@ -37,7 +37,7 @@ def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.
     )
     y = alt.Y("bottom:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     rows = [_segment_row(segment, usable_bytes) for segment in segments]
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x, x2="end:Q", y=y, y2="top:Q", tooltip=_tooltip("what", "size"))
+    base = alt.Chart(alt.Data(values=rows)).encode(x=x, x2="end:Q", y=y, y2="top:Q", tooltip=tooltip("what", "size"))
     look = {"color": alt.Color("fill:N", scale=None)}
     solid = base.transform_filter("datum.solid").mark_rect(stroke="#FFFFFF", strokeWidth=1).encode(**look)
     dashed = (
@@ -53,7 +53,7 @@ def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.
     on_ground = texts.transform_filter("!datum.solid").mark_text(color=ink, fontWeight=600, opacity=wide_enough)
     layers = [solid, dashed, *_overflow(usable_bytes, needed_bytes, y), on_solid, on_ground]
     layers += _usable_mark(usable_bytes, over_bytes, end_bytes, ink)
-    return _finished(alt.layer(*layers), height=130)
+    return finished(alt.layer(*layers), height=130)
 
 
 def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: str = colours.INK) -> alt.LayerChart:
@@ -64,7 +64,7 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
         "tokens:Q",
         scale=x_scale,
         title="tokens per user, prompt and answer",
-        axis=alt.Axis(values=_doublings(border.shortest_tokens, border.longest_tokens), labelExpr=_TOKENS_AXIS),
+        axis=alt.Axis(values=_doublings(border.shortest_tokens, border.longest_tokens), labelExpr=TOKENS_AXIS),
     )
     y = alt.Y(
         "users:Q",
@@ -76,7 +76,7 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
         {"tokens": tokens_, "users": users_, "context": f"{tokens_:,} tokens", "most": f"{int(users_):,} users"}
         for tokens_, users_ in border.points
     ]
-    line = alt.Chart(alt.Data(values=line_rows)).encode(x=x, y=y, tooltip=_tooltip("context", "most"))
+    line = alt.Chart(alt.Data(values=line_rows)).encode(x=x, y=y, tooltip=tooltip("context", "most"))
     layers = [
         line.mark_area(color=colours.WEIGHTS, opacity=0.14, clip=True).encode(y2=alt.datum(1)),
         line.mark_line(color=colours.WEIGHTS, strokeWidth=3, clip=True),
@@ -84,7 +84,7 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
         *_limit(border, tokens, fits, x, y, ink),
         *_own_point(border, tokens, users, fits, x, y, ink),
     ]
-    return _finished(alt.layer(*layers), height=300)
+    return finished(alt.layer(*layers), height=300)
 
 
 def _segment_row(segment: Segment, usable_bytes: int) -> dict[str, object]:
@@ -192,9 +192,9 @@ def _text(text: str, **look: object) -> alt.Chart:
     return alt.Chart(alt.Data(values=[{}])).mark_text(text=text, **look)
 
 
-def _tooltip(*fields: str) -> list[alt.Tooltip]:
+def tooltip(*fields: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{field}:N", title=field) for field in fields]
 
 
-def _finished(chart: alt.LayerChart, height: int) -> alt.LayerChart:
+def finished(chart: alt.LayerChart, height: int) -> alt.LayerChart:
     return chart.properties(height=height).configure_view(stroke=None).configure_text(fontSize=FONT_PX)
