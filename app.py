@@ -15,6 +15,9 @@ page = st.navigation(
     [
         st.Page("ui/pages/plan.py", title="Plan", default=True),
         st.Page("ui/pages/tables.py", title="Tables"),
+        st.Page("ui/pages/which.py", title="Which"),
+        st.Page("ui/pages/cache.py", title="Cache"),
+        st.Page("ui/pages/model.py", title="Model", visibility="hidden"),
         st.Page("ui/pages/method.py", title="Method", visibility="hidden"),
     ],
     position="top",

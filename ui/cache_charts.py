@@ -10,12 +10,16 @@ from planner.layer_kinds import LayerKind
 from planner.multiply_accumulates import CacheArithmetic
 from planner.units import GIB, MIB, format_bytes, format_rate
 from ui import colours
-from ui.charts import FONT_PX, TOKENS_AXIS, finished, tooltip
+from ui.charts import TOKENS_AXIS, doublings, finished, tooltip
 
 ROW_PX = 46
 _TEXT, _TOP, _BOTTOM = 0.28, 0.52, 0.84
 """Heights within a row, from its top: the words, and the bar beneath them."""
-_STRONG = 600
+_STRONG, _PLAIN = 600, 400
+_WORK_AXIS = (
+    "{1000000: '1 million', 1000000000: '1 billion', 1000000000000: '1 trillion', "
+    "1000000000000000: '1 quadrillion'}[datum.value]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,7 @@ def one_user_bars(bars: Sequence[Bar], ink: str = colours.INK) -> alt.LayerChart
             "text": index + _TEXT,
             "top": index + _TOP,
             "bottom": index + _BOTTOM,
-            "weight": _STRONG if bar.is_asked else 400,
+            "weight": _STRONG if bar.is_asked else _PLAIN,
         }
         for index, bar in enumerate(bars)
     ]
@@ -48,13 +52,9 @@ def one_user_bars(bars: Sequence[Bar], ink: str = colours.INK) -> alt.LayerChart
     base = alt.Chart(alt.Data(values=rows)).encode(tooltip=tooltip("label", "size"))
     bar_marks = base.encode(x=alt.X("from:Q", axis=None, scale=x_scale), x2="to:Q", y=y, y2="bottom:Q")
     words = base.encode(y=alt.Y("text:Q", axis=None, scale=y_scale))
-    own, others = "datum.weight > 400", "datum.weight == 400"
-    layers = [
-        bar_marks.transform_filter(own).mark_rect(color=colours.CACHE, cornerRadius=2),
-        bar_marks.transform_filter(others).mark_rect(color=colours.CACHE, cornerRadius=2, opacity=0.55),
-    ]
-    for condition, weight in ((own, _STRONG), (others, 400)):
-        picked = words.transform_filter(condition)
+    layers = [bar_marks.mark_rect(color=colours.CACHE, cornerRadius=2)]
+    for weight in (_STRONG, _PLAIN):
+        picked = words.transform_filter(f"datum.weight == {weight}")
         layers += [
             picked.mark_text(align="left", color=ink, fontWeight=weight, fontSize=13).encode(
                 x=alt.value(0), text="label:N"
@@ -76,7 +76,7 @@ def crossing_chart(
         "tokens:Q",
         scale=alt.Scale(domain=[0, end], nice=False),
         title="tokens of one user, prompt and answer",
-        axis=alt.Axis(tickCount=5, labelExpr=TOKENS_AXIS, grid=False),
+        axis=alt.Axis(values=_round_tokens(end), labelExpr=TOKENS_AXIS, grid=False),
     )
     y = alt.Y("gib:Q", scale=alt.Scale(domain=[0, top], nice=False), title="GiB", axis=alt.Axis(tickCount=4))
     weights = found.weights_bytes / GIB
@@ -140,42 +140,57 @@ def arithmetic_chart(steps: Sequence[CacheArithmetic], tokens: int, ink: str = c
         "tokens:Q",
         scale=alt.Scale(type="log", base=2, domain=[steps[0].tokens, steps[-1].tokens], nice=False),
         title="tokens",
-        axis=alt.Axis(values=[step.tokens for step in steps][::2], labelExpr=TOKENS_AXIS, grid=False),
+        axis=alt.Axis(values=doublings(steps[0].tokens, steps[-1].tokens), labelExpr=TOKENS_AXIS, grid=False),
     )
     y = alt.Y(
         "work:Q",
         scale=alt.Scale(type="log", nice=False, domain=[steps[0].cached / 2, steps[-1].recomputed * 2]),
         title="multiply-accumulates",
-        axis=alt.Axis(tickCount=6, format=".0e", grid=False),
+        axis=alt.Axis(values=[10**6, 10**9, 10**12, 10**15], labelExpr=_WORK_AXIS, grid=False),
     )
-    layers: list[alt.Chart] = []
-    for name, colour, dash, place in (
-        ("recomputed", colours.CACHE, [6, 4], -12),
-        ("cached", colours.WEIGHTS, [1, 0], 14),
-    ):
-        rows = [
-            {"tokens": step.tokens, "work": getattr(step, name), "exactly": f"{getattr(step, name):,}"}
-            for step in steps
-        ]
-        line = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, tooltip=tooltip("tokens", "exactly"))
-        label = "without a cache: T³" if name == "recomputed" else "with a cache: T²"
-        middle = rows[len(rows) // 2]
-        text = alt.Chart(alt.Data(values=[middle])).encode(x=x, y=y)
-        layers += [
-            line.mark_line(color=colour, strokeWidth=3, strokeDash=dash),
-            text.mark_text(
-                text=label,
-                align="right" if place < 0 else "left",
-                dx=-8 if place < 0 else 8,
-                dy=place,
-                fontWeight=_STRONG,
-                color=ink,
-            ),
-        ]
-    if steps[0].tokens <= tokens <= steps[-1].tokens:
-        here = alt.Chart(alt.Data(values=[{"tokens": tokens}])).encode(x=x)
-        layers.append(here.mark_rule(color=colours.RULE, strokeDash=[4, 3]))
+    rows = [
+        {
+            "tokens": step.tokens,
+            "recomputed": step.recomputed,
+            "cached": step.cached,
+            "middle": (step.recomputed * step.cached) ** 0.5,
+            "times": f"{step.ratio:,.0f} times",
+        }
+        for step in steps
+    ]
+    lines = alt.Chart(alt.Data(values=rows)).encode(x=x, tooltip=tooltip("tokens", "cached", "recomputed", "times"))
+    third = alt.Chart(alt.Data(values=[rows[len(rows) // 3]])).encode(x=x)
+    layers = [
+        lines.mark_line(color=colours.CACHE, strokeWidth=3, strokeDash=[6, 4]).encode(y=_work(y, "recomputed")),
+        lines.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=_work(y, "cached")),
+        third.mark_text(text="without a cache: T³", align="right", dx=-4, dy=-14, fontWeight=_STRONG, color=ink).encode(
+            y=_work(y, "recomputed")
+        ),
+        third.mark_text(text="with a cache: T²", align="left", dx=6, dy=14, fontWeight=_STRONG, color=ink).encode(
+            y=_work(y, "cached")
+        ),
+        *_ratio_mark([row for row in rows if row["tokens"] == tokens], x, y, ink),
+    ]
     return finished(alt.layer(*layers), height=260)
+
+
+def _work(y: alt.Y, field: str) -> alt.Y:
+    other = y.copy()
+    other.shorthand = f"{field}:Q"
+    return other
+
+
+def _ratio_mark(rows: list[dict[str, object]], x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
+    """How far apart the lines are at the reader's own length."""
+    mark = alt.Chart(alt.Data(values=rows)).encode(x=x)
+    return [
+        mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5).encode(
+            y=_work(y, "cached"), y2="recomputed:Q"
+        ),
+        mark.mark_text(align="right", dx=-8, fontWeight=_STRONG, color=ink).encode(
+            y=_work(y, "middle"), text="times:N"
+        ),
+    ]
 
 
 def _growth(kind: LayerKind) -> str:
@@ -184,23 +199,29 @@ def _growth(kind: LayerKind) -> str:
     return "grows" if growth.kv_bytes_per_token and not full else "still"
 
 
+def _round_tokens(end: int, at_most: int = 6) -> list[int]:
+    """Multiples of a power of two of tokens: 0, 32k, 64k …"""
+    step = 1 << max(0, (end // at_most).bit_length())
+    return list(range(0, end + 1, step))
+
+
 def _every(number: int) -> list[int]:
     step = max(1, -(-number // 8))
     return list(range(0, number, step))
 
 
 def _limit_rule(limit_tokens: int | None, end: int, x: alt.X, ink: str) -> list[alt.Chart]:
-    """The model's own limit, where the chart goes beyond it."""
+    """The model's own limit, where the chart goes beyond it; short, so that no label crosses it."""
     if limit_tokens is None or limit_tokens >= end:
         return []
     mark = alt.Chart(alt.Data(values=[{"tokens": limit_tokens}])).encode(x=x)
-    beyond = limit_tokens < end / 2
-    label = mark.mark_text(
-        text=f"made for {limit_tokens:,}", align="left" if beyond else "right", dx=6 if beyond else -6, color=ink
-    )
+    place = {"align": "left", "dx": 6} if limit_tokens < end / 2 else {"align": "right", "dx": -6}
+    bottom, top = alt.value(alt.ExprRef("height")), alt.value(alt.ExprRef("height - 24"))
     return [
-        mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5),
-        label.encode(y=alt.value(alt.ExprRef("height - 14"))),
+        mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5).encode(y=bottom, y2=top),
+        mark.mark_text(text=f"made for {limit_tokens:,}", color=ink, **place).encode(
+            y=alt.value(alt.ExprRef("height - 14"))
+        ),
     ]
 
 
@@ -213,10 +234,10 @@ def _level_label(weights_gib: float, found: Crossing, y: alt.Y, ink: str) -> alt
 def _curve_label(found: Crossing, bytes_per_token: float, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
     """Beneath the rising line, where there is room for it; a flat one is labelled above."""
     rises = found.points[-1][1] > found.weights_bytes / 3
-    tokens, size = found.points[len(found.points) * 3 // 5]
+    tokens, size = found.points[len(found.points) * (4 if rises else 5) // 9]
     text = f"cache, {format_rate(bytes_per_token)} a token" if bytes_per_token else "cache, a state of fixed size"
     mark = alt.Chart(alt.Data(values=[{"tokens": tokens, "gib": size / GIB}])).encode(x=x, y=y)
-    look = {"align": "left", "dx": 10, "dy": 12} if rises else {"align": "center", "dy": -12}
+    look = {"align": "left", "dx": 10, "dy": 14} if rises else {"align": "center", "dy": -12}
     return [mark.mark_text(text=text, color=ink, fontWeight=_STRONG, **look)]
 
 

@@ -64,13 +64,13 @@ def frontier_chart(border: Frontier, tokens: int, users: int, fits: bool, ink: s
         "tokens:Q",
         scale=x_scale,
         title="tokens per user, prompt and answer",
-        axis=alt.Axis(values=_doublings(border.shortest_tokens, border.longest_tokens), labelExpr=TOKENS_AXIS),
+        axis=alt.Axis(values=doublings(border.shortest_tokens, border.longest_tokens), labelExpr=TOKENS_AXIS),
     )
     y = alt.Y(
         "users:Q",
         scale=y_scale,
         title="users at once",
-        axis=alt.Axis(values=_doublings(1, border.most_users), labelExpr="format(datum.value, ',d')"),
+        axis=alt.Axis(values=doublings(1, border.most_users), labelExpr="format(datum.value, ',d')"),
     )
     line_rows = [
         {"tokens": tokens_, "users": users_, "context": f"{tokens_:,} tokens", "most": f"{int(users_):,} users"}
@@ -182,7 +182,7 @@ def _side(border: Frontier, tokens: int) -> tuple[str, int]:
     return ("left", 6) if tokens < middle else ("right", -6)
 
 
-def _doublings(least: int, most: int, at_most: int = 10) -> list[int]:
+def doublings(least: int, most: int, at_most: int = 10) -> list[int]:
     """Powers of two from *least* to *most*, every second or third where there would be too many to read."""
     powers = [2**n for n in range(least.bit_length() - 1, most.bit_length()) if least <= 2**n <= most]
     return powers[:: -(-len(powers) // at_most)]

@@ -24,8 +24,9 @@ def asked(choices: Choices) -> tuple[Chosen, Answer]:
 
 
 def values(chart: alt.LayerChart) -> list[dict[str, Any]]:
-    """The rows of every layer, each once."""
-    rows = [row for layer in chart.to_dict()["layer"] for row in layer.get("data", {}).get("values", [])]
+    """The rows of every layer, each once; where all layers share theirs, they belong to the chart."""
+    spec = chart.to_dict()
+    rows = [row for part in (spec, *spec["layer"]) for row in part.get("data", {}).get("values", [])]
     return [row for index, row in enumerate(rows) if row not in rows[:index]]
 
 

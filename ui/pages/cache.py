@@ -1,0 +1,227 @@
+"""Cache: what one conversation costs, why models differ, and when the cache outgrows the model."""
+
+import streamlit as st
+
+from planner.architecture import Architecture
+from planner.cache_comparison import (
+    REAL_MODELS,
+    CacheCost,
+    cost_of,
+    crossing,
+    head_variants,
+    shared_tokens,
+)
+from planner.cache_text import (
+    arithmetic_sentence,
+    cost_sentence,
+    crossing_sentence,
+    headline,
+    heads_sentence,
+    in_words,
+    shared_sentence,
+)
+from planner.choices import Chosen
+from planner.explain import cache_terms
+from planner.layer_kinds import LayerKind, layer_kinds
+from planner.multiply_accumulates import cache_arithmetic
+from planner.presets import find_model, load_preset
+from planner.units import format_bytes, format_rate
+from ui import form, page
+from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, layer_bars, one_user_bars
+from ui.html_table import html_table
+from ui.scenario import Scenario, scenario
+from ui.words import set_up_line
+
+MODEL_PAGE = "ui/pages/model.py"
+MAX_MODELS = 12
+SHARED_USERS = (32, 64, 128)
+SHARED_TOKENS = 65_536
+BY_HAND = "qwen2.5-0.5b"
+"""A model small enough to redo its figures by hand."""
+DRAWN_TOKENS = [2**n for n in range(4, 18)]
+"""Where the work with and without a cache is drawn."""
+EXAMPLE_TOKENS = (64, 512, 4_096)
+
+
+def main() -> None:
+    plan = scenario()
+    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    if plan.chosen is None:
+        page.problem(plan.problem)
+        return
+    chosen = plan.chosen
+    own = _cost(chosen.architecture, chosen, is_asked=True)
+    st.title(headline(own), anchor=False)
+    st.markdown(
+        f"{cost_sentence(own)} The cache is what a model keeps of the text so far. How much depends on "
+        "**how its attention is built**, not on how big the model is."
+    )
+    _real_models(own, chosen)
+    _why(plan)
+    _other_heads(chosen)
+    _crossing(chosen, own)
+    _same_tokens(chosen)
+    _layers(chosen)
+    _arithmetic(chosen)
+    page.next_links(
+        ("ui/pages/plan.py", "Does it fit my card?", ":material/fact_check:"),
+        ("ui/pages/which.py", "What can I run?", ":material/search:"),
+    )
+
+
+def _cost(architecture: Architecture, chosen: Chosen, is_asked: bool = False) -> CacheCost:
+    deployment = chosen.deployment
+    tokens = chosen.workload.context_tokens
+    return cost_of(architecture, tokens, deployment.kv_cache_k, deployment.kv_cache_v, is_asked)
+
+
+def _bar(cost: CacheCost, label: str) -> Bar:
+    return Bar(label=label, bytes=cost.bytes, is_asked=cost.is_asked)
+
+
+def _format_words(chosen: Chosen) -> str:
+    key, value = chosen.deployment.kv_cache_k.name, chosen.deployment.kv_cache_v.name
+    return key if key == value else f"keys {key}, values {value}"
+
+
+def _real_models(own: CacheCost, chosen: Chosen) -> None:
+    st.header(f"One user, {own.tokens:,} tokens, {_format_words(chosen)}", anchor=False)
+    place = st.empty()
+    with st.expander("Compare with other models", key="compare"):
+        names = st.multiselect(
+            "Models",
+            list(form.model_names()),
+            default=[find_model(name).title for name in REAL_MODELS],
+            key="compared",
+            max_selections=MAX_MODELS,
+            filter_mode="contains",
+            bind="query-params",
+        )
+    costs = [_cost(load_preset(form.model_names()[name]), chosen) for name in names if name != own.model]
+    costs = sorted([own, *costs], key=lambda cost: -cost.bytes)
+    place.altair_chart(
+        one_user_bars([_bar(cost, f"{cost.model}: {cost.attention}") for cost in costs]),
+        alt="; ".join(f"{cost.model}, {cost.attention}: {format_bytes(cost.bytes)}" for cost in costs) + ".",
+        key="real_models",
+    )
+
+
+def _why(plan: Scenario) -> None:
+    assert plan.chosen is not None
+    chosen = plan.chosen
+    with st.expander("Why? The formula with these figures", key="why"):
+        for term in cache_terms(chosen.architecture, chosen.deployment, chosen.workload):
+            layers = "1 layer" if term.layers == 1 else f"{term.layers} layers"
+            st.markdown(f"{layers}, {term.kind}:  \n{term.layers} × {term.formula} = **{format_bytes(term.bytes)}**")
+        st.caption(
+            "As the architecture needs it, for one user. An engine may round up to whole blocks: Plan says how much. "
+            "With several cards these are one card's bytes."
+        )
+
+
+def _other_heads(chosen: Chosen) -> None:
+    deployment = chosen.deployment
+    variants = head_variants(
+        chosen.architecture, chosen.workload.context_tokens, deployment.kv_cache_k, deployment.kv_cache_v
+    )
+    st.header("The same model with other heads", anchor=False)
+    if not variants:
+        st.markdown(
+            f"{chosen.architecture.title} has no heads with keys and values of their own, so their number changes "
+            "nothing: a compressed vector or a state is kept once for all of them."
+        )
+        return
+    st.markdown(heads_sentence(variants))
+    st.altair_chart(
+        one_user_bars([_bar(cost, cost.attention) for cost in variants]),
+        alt="; ".join(f"{cost.attention}: {format_bytes(cost.bytes)}" for cost in variants) + ".",
+        key="variants",
+    )
+    st.caption(
+        "Every layer keeps its width and its window. The compressed vector is DeepSeek-V3's, 512 + 64 numbers a layer. "
+        "Only a model trained that way can use it: this shows what its makers chose between."
+    )
+
+
+def _crossing(chosen: Chosen, own: CacheCost) -> None:
+    architecture, deployment = chosen.architecture, chosen.deployment
+    found = crossing(architecture, deployment.weights, deployment.kv_cache_k, deployment.kv_cache_v)
+    sentence = crossing_sentence(found, architecture.title, architecture.max_position_embeddings)
+    st.header("When the cache outgrows the model", anchor=False)
+    st.markdown(sentence)
+    st.altair_chart(
+        crossing_chart(found, architecture.max_position_embeddings, own.bytes_per_token),
+        alt=sentence.replace("**", ""),
+        key="crossing",
+    )
+
+
+def _same_tokens(chosen: Chosen) -> None:
+    deployment = chosen.deployment
+    st.header("The same tokens, shared out", anchor=False)
+    example = load_preset(BY_HAND)
+    for architecture in dict.fromkeys((chosen.architecture, example)):
+        rows = shared_tokens(architecture, deployment.kv_cache_k, deployment.kv_cache_v, SHARED_USERS, SHARED_TOKENS)
+        st.markdown(shared_sentence(rows, architecture.title))
+
+
+def _layers(chosen: Chosen) -> None:
+    architecture, deployment = chosen.architecture, chosen.deployment
+    tokens = chosen.workload.context_tokens
+    kinds = layer_kinds(architecture, deployment.kv_cache_k, deployment.kv_cache_v, tokens)
+    st.header(f"{architecture.title}, layer by layer", anchor=False)
+    st.altair_chart(
+        layer_bars(kinds),
+        alt="; ".join(f"layers {kind.spans}: {kind.words}, {format_bytes(kind.bytes)} each" for kind in kinds) + ".",
+        key="layers",
+    )
+    st.caption(
+        f"At {tokens:,} tokens. Filled: grows with every token. Dashed: full window, state or image, grows no more."
+    )
+    st.html(
+        html_table(
+            ("Layers", "What one keeps", "A token", f"At {tokens:,}"), [_row(kind) for kind in kinds], text=(0, 1)
+        )
+    )
+    st.page_link(MODEL_PAGE, label=f"All about {architecture.title}", icon=":material/layers:")
+
+
+def _row(kind: LayerKind) -> tuple[str, ...]:
+    growth = kind.growth
+    number = len(kind.indices)
+    layers = f"{number} layer{'s' if number > 1 else ''}\n{kind.spans}"
+    cost = growth.kv_bytes_per_token
+    return layers, kind.words, f"{format_rate(cost)}\n{cost:,} B" if cost else "0 B", format_bytes(kind.bytes)
+
+
+def _arithmetic(chosen: Chosen) -> None:
+    tokens = chosen.workload.context_tokens
+    st.header("What a cache saves: work", anchor=False)
+    st.markdown(
+        "Without a cache, each new token computes all earlier ones again. Over *T* tokens one head of width *d* "
+        "multiplies and adds *d·T(T+1)* times with a cache and *d·T(T+1)(2T+1)/3* times without: *(2T+1)/3* times as "
+        f"often, and that grows without end. {arithmetic_sentence(cache_arithmetic(tokens))}"
+    )
+    st.altair_chart(
+        arithmetic_chart([cache_arithmetic(step) for step in sorted({*DRAWN_TOKENS, tokens})], tokens),
+        alt=f"Multiply-accumulates over tokens. {arithmetic_sentence(cache_arithmetic(tokens)).replace('**', '')}",
+        key="arithmetic",
+    )
+    works = [cache_arithmetic(step) for step in dict.fromkeys((*EXAMPLE_TOKENS, tokens))]
+    rows = [
+        (
+            f"{work.tokens:,}",
+            in_words(work.cached),
+            in_words(work.recomputed),
+            f"{work.ratio:,.0f} times",
+            format_rate(work.cached_score_bytes),
+            format_rate(work.recomputed_score_bytes),
+        )
+        for work in works
+    ]
+    columns = ("Tokens", "With", "Without", "Ratio", "Scores with", "Scores without")
+    st.html(html_table(columns, rows, wide_only=(4, 5)))
+    st.caption("One head, 64 wide. Scores: the last step's matrix in fp32, one row with a cache and all rows without.")
+
+
+main()
