@@ -13,6 +13,7 @@ from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.gguf_mixes import LAYERS
 from planner.presets import ModelPreset
+from planner.quality import QualitySeries, quality_series
 from planner.speculation import PublishedDraft
 from planner.speed.constants import SpeedConstants
 
@@ -55,6 +56,13 @@ def check_presets() -> Iterator[str]:
     for constants in performance_presets.speed_constants().values():
         validate(SpeedConstants, asdict(constants), f"speed.toml: {constants.engine} on {constants.family}")
     yield f"{len(performance_presets.speed_constants())} sets of speed constants"
+    known = {*presets.formats(), *presets.mix_names()}
+    for name, series in quality_series().items():
+        validate(QualitySeries, asdict(series), f"quality.toml: {name}")
+        for reading in series.readings:
+            if reading.format not in known:
+                raise BadPreset(f"Value of 'quality.toml: {name}.readings.format' is not a format: {reading.format!r}.")
+    yield f"{len(quality_series())} readings of quality"
 
 
 def check_mix(name: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from planner import performance_presets, presets
 from planner.engines import ENGINES, find_engine
 from planner.export import Row
+from planner.quality import quality_series
 
 
 def model_rows() -> list[Row]:
@@ -116,11 +117,34 @@ def draft_rows() -> list[Row]:
     ]
 
 
+def quality_rows() -> list[Row]:
+    """What each format costs in quality, as published."""
+    return [
+        {
+            "format": reading.format,
+            "use": series.use,
+            "model": series.model,
+            "method": f"{reading.method} calibrated".strip() if reading.calibrated else reading.method,
+            "perplexity": reading.perplexity,
+            "perplexity_16_bit": series.perplexity,
+            "kl_divergence": reading.kl_divergence,
+            "same_top_percent": reading.same_top_percent,
+            "score": reading.score,
+            "score_16_bit": series.score,
+            "text": series.text,
+            "source": series.source,
+        }
+        for series in quality_series().values()
+        for reading in series.readings
+    ]
+
+
 LISTINGS: dict[str, Callable[[], list[Row]]] = {
     "models": model_rows,
     "devices": device_rows,
     "formats": format_rows,
     "engines": engine_rows,
     "drafts": draft_rows,
+    "quality": quality_rows,
 }
 """Rows by the command that lists them."""

@@ -15,6 +15,7 @@ COMMANDS = {
     "formats": ("planner.commands.listing", "the number formats with bytes and elements of a block"),
     "engines": ("planner.commands.listing", "the engines whose rules are known"),
     "drafts": ("planner.commands.listing", "published acceptance of draft models, n-grams, MTP, EAGLE, Medusa"),
+    "quality": ("planner.commands.listing", "published losses of quality, by format and model"),
     "check": ("planner.commands.check", "validate every file in presets/"),
 }
 """Each command's module and its line in ``kvbudget --help``."""

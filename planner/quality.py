@@ -1,0 +1,154 @@
+"""What a number format costs in quality, by published readings; nothing is estimated where there is none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import log
+from typing import Any
+
+from planner.presets import PRESETS, build, load_toml
+
+LIMITS = (
+    "Perplexity holds for one tokenizer and one text: it compares formats of one model, never two models. "
+    "Small models lose more than large ones, and newer ones more than older."
+)
+WEIGHTS, CACHE = "weights", "cache"
+_UNQUANTISED = ("fp32", "bf16", "fp16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityReading:
+    """One format's reading. *calibrated*: quantised with an importance matrix, by *method* where it has a name.
+
+    *kl_divergence*: mean over tokens, in nats, from the 16-bit model; *same_top_percent*: how often both put the same
+    token first; *score*: of the task that the series names, in percent.
+    """
+
+    format: str
+    method: str = ""
+    calibrated: bool = False
+    perplexity: float | None = None
+    kl_divergence: float | None = None
+    same_top_percent: float | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualitySeries:
+    """Readings of one model on one text from one source. *perplexity* and *score* are those of the 16-bit model.
+
+    *use* is what was quantised, ``weights`` or ``cache``.
+    """
+
+    name: str
+    model: str
+    parameters: int
+    use: str
+    text: str
+    source: str
+    retrieved: Any
+    readings: tuple[QualityReading, ...]
+    perplexity: float | None = None
+    score: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityCost:
+    """One reading beside its 16-bit model. *perplexity_percent*: how much higher; *score_points*: how much is lost."""
+
+    series: QualitySeries
+    reading: QualityReading
+
+    @property
+    def perplexity_percent(self) -> float | None:
+        if self.reading.perplexity is None or self.series.perplexity is None:
+            return None
+        return 100 * (self.reading.perplexity / self.series.perplexity - 1)
+
+    @property
+    def score_points(self) -> float | None:
+        if self.reading.score is None or self.series.score is None:
+            return None
+        return self.series.score - self.reading.score
+
+
+@cache
+def quality_series() -> Mapping[str, QualitySeries]:
+    """Every series by name, in the order of the file."""
+    return {name: _series(name, table) for name, table in load_toml(PRESETS / "quality.toml").items()}
+
+
+def quality_of(name: str, use: str = WEIGHTS, parameters: int | None = None) -> tuple[QualityCost, ...]:
+    """Every published reading of the format *name*; those of models nearest to *parameters* in size first.
+
+    At the same size the calibrated reading comes first: it is the file that most people download.
+    """
+    found = [
+        QualityCost(series=series, reading=reading)
+        for series in quality_series().values()
+        if series.use == use
+        for reading in series.readings
+        if reading.format == name
+    ]
+    if parameters:
+        size = parameters
+        found.sort(key=lambda cost: (abs(log(cost.series.parameters / size)), not cost.reading.calibrated))
+    return tuple(found)
+
+
+def is_yardstick(name: str) -> bool:
+    """Whether *name* is what the others are compared with: 16 bit or more."""
+    return name in _UNQUANTISED
+
+
+def short_words(cost: QualityCost) -> str:
+    """The loss in a few words: ``perplexity +2.4%``, ``−2.8 points``, ``KL 0.031``."""
+    if cost.perplexity_percent is not None:
+        return f"perplexity {_percent(cost.perplexity_percent)}"
+    if cost.score_points is not None:
+        return f"{_signed(-cost.score_points, 1)} points"
+    return f"KL {cost.reading.kl_divergence:.3g}"
+
+
+def quality_sentence(cost: QualityCost) -> str:
+    """All that one reading says; ``**`` marks what to stress."""
+    reading, series = cost.reading, cost.series
+    how = f" by {reading.method}" if reading.method not in ("", "rounded") else ", rounded" if reading.method else ""
+    calibrated = " with an importance matrix" if reading.calibrated else ""
+    parts = []
+    if cost.perplexity_percent is not None:
+        parts.append(
+            f"**perplexity {_percent(cost.perplexity_percent)}** ({_figure(reading.perplexity)} instead of "
+            f"{_figure(series.perplexity)})"
+        )
+    if cost.score_points is not None:
+        parts.append(f"**{_signed(-cost.score_points, 1)} points** ({reading.score:g} instead of {series.score:g})")
+    if reading.kl_divergence is not None:
+        parts.append(f"KL divergence {reading.kl_divergence:.3g}")
+    if reading.same_top_percent is not None:
+        parts.append(f"the same first choice for {reading.same_top_percent:.1f}% of tokens")
+    what = "cache in " if series.use == CACHE else ""
+    return f"{series.model}, {what}{reading.format}{how}{calibrated}: {', '.join(parts)}. Measured on {series.text}."
+
+
+def _series(name: str, table: Any) -> QualitySeries:
+    path = f"quality.toml: {name}"
+    readings = table.get("readings", ()) if isinstance(table, dict) else ()
+    built = [build(QualityReading, reading, f"{path}.readings") for reading in readings]
+    return build(QualitySeries, table | {"readings": built} if readings else table, path, name=name)
+
+
+def _percent(value: float) -> str:
+    if abs(value) >= 1000:
+        return "× " + f"{value / 100 + 1:,.0f}"
+    return f"{_signed(value, 2 if abs(value) < 1 else 1 if abs(value) < 10 else 0)}%"
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{'−' if value < 0 else '+'}{abs(value):.{digits}f}"
+
+
+def _figure(value: float | None) -> str:
+    assert value is not None
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
