@@ -29,7 +29,7 @@ LAYERS = (
     ("planner.cache_words", "planner.layer_kinds"),
     ("planner.toml_tables",),
     ("planner.presets",),
-    ("planner.performance_presets", "planner.model_files", "planner.quality"),
+    ("planner.performance_presets", "planner.model_facts", "planner.model_files", "planner.quality"),
     ("planner.check", "planner.choices", "planner.listings"),
     ("planner.advice", "planner.bands", "planner.table", "planner.offers", "planner.which"),
     ("planner.cache_comparison",),

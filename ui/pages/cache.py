@@ -22,13 +22,13 @@ from planner.cache_text import (
 )
 from planner.choices import Chosen
 from planner.explain import cache_terms
-from planner.layer_kinds import LayerKind, layer_kinds
 from planner.multiply_accumulates import cache_arithmetic
 from planner.presets import find_model, load_preset
 from planner.units import format_bytes, format_rate
 from ui import form, page
-from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, layer_bars, one_user_bars
+from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars
 from ui.html_table import html_table
+from ui.layers import show_layers
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line
 
@@ -166,32 +166,9 @@ def _same_tokens(chosen: Chosen) -> None:
 
 
 def _layers(chosen: Chosen) -> None:
-    architecture, deployment = chosen.architecture, chosen.deployment
-    tokens = chosen.workload.context_tokens
-    kinds = layer_kinds(architecture, deployment.kv_cache_k, deployment.kv_cache_v, tokens)
-    st.header(f"{architecture.title}, layer by layer", anchor=False)
-    st.altair_chart(
-        layer_bars(kinds),
-        alt="; ".join(f"layers {kind.spans}: {kind.words}, {format_bytes(kind.bytes)} each" for kind in kinds) + ".",
-        key="layers",
-    )
-    st.caption(
-        f"At {tokens:,} tokens. Filled: grows with every token. Dashed: full window, state or image, grows no more."
-    )
-    st.html(
-        html_table(
-            ("Layers", "What one keeps", "A token", f"At {tokens:,}"), [_row(kind) for kind in kinds], text=(0, 1)
-        )
-    )
-    st.page_link(MODEL_PAGE, label=f"All about {architecture.title}", icon=":material/layers:")
-
-
-def _row(kind: LayerKind) -> tuple[str, ...]:
-    growth = kind.growth
-    number = len(kind.indices)
-    layers = f"{number} layer{'s' if number > 1 else ''}\n{kind.spans}"
-    cost = growth.kv_bytes_per_token
-    return layers, kind.words, f"{format_rate(cost)}\n{cost:,} B" if cost else "0 B", format_bytes(kind.bytes)
+    st.header(f"{chosen.architecture.title}, layer by layer", anchor=False)
+    show_layers(chosen)
+    st.page_link(MODEL_PAGE, label=f"All about {chosen.architecture.title}", icon=":material/layers:")
 
 
 def _arithmetic(chosen: Chosen) -> None:
