@@ -14,18 +14,25 @@ from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
+from planner.weights import parameters
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
+ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
+"""The better first: the first that fits is the one to take."""
 _Prepared = tuple[Chosen, tuple[RankBudget, ...]]
 _READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context."""
+    """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context.
+
+    *model_limit_tokens* is the longest context that the model was made for, where that is known.
+    """
 
     model: str
+    parameters: int
     weights: str
     device: str
     device_name: str
@@ -35,13 +42,14 @@ class Match:
     state: State
     max_context_tokens: int | None
     max_users: int | None
+    model_limit_tokens: int | None
 
 
 def default_weights(engine: str) -> tuple[str, ...]:
     """What is tried when no format is named: what *engine* reads, the file types of GGUF among it or alone."""
     if engine in _READ_GGUF:
         return GGUF_WEIGHTS
-    return WEIGHTS + GGUF_WEIGHTS if engine == "minimum" else WEIGHTS
+    return ALL_WEIGHTS if engine == "minimum" else WEIGHTS
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
@@ -83,6 +91,23 @@ def formats_for(choices: Choices, architecture: Architecture, weights: Sequence[
     ]
 
 
+def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
+    """*architecture* as published and in every smaller format that is usual to download, the largest first.
+
+    Of formats that come out equally large, the first by name stands for all.
+    """
+    engine = choices.engine
+    mixes = presets.mix_names() if engine == "minimum" or engine in _READ_GGUF else ()
+    named = default_weights(engine)
+    found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
+    published = next((match.weights_bytes for match in found if match.weights == CHECKPOINT), None)
+    by_size: dict[int, Match] = {}
+    for match in found:
+        if published is None or match.weights == CHECKPOINT or match.weights_bytes < published:
+            by_size.setdefault(match.weights_bytes, match)
+    return sorted(by_size.values(), key=lambda match: -match.weights_bytes)
+
+
 def _storable(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[_Prepared]:
     """At least one; raises PlannerError with what is wrong with the first of *weights* otherwise."""
     possible = list(_possible(choices, architecture, weights))
@@ -105,6 +130,7 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
     workload, scheme = chosen.workload, chosen.deployment.weights
     return Match(
         model=chosen.architecture.title,
+        parameters=parameters(chosen.architecture),
         weights=scheme.name,
         device=device.title,
         device_name=device.name,
@@ -114,6 +140,7 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
         state=budget.state,
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
+        model_limit_tokens=chosen.architecture.max_position_embeddings,
     )
 
 
@@ -130,7 +157,12 @@ def device_row(match: Match) -> Row:
 
 def model_row(match: Match) -> Row:
     """A model and format that the device serves; the device is the same in every row."""
-    return {"model": match.model, "weights": match.weights, **_capacity(match)}
+    return {
+        "model": match.model,
+        "weights": match.weights,
+        **_capacity(match),
+        "model_limit_tokens": match.model_limit_tokens,
+    }
 
 
 def _capacity(match: Match) -> Row:

@@ -33,7 +33,7 @@ LAYERS = (
     ("planner.check", "planner.choices", "planner.listings"),
     ("planner.advice", "planner.bands", "planner.table", "planner.offers", "planner.which"),
     ("planner.cache_comparison",),
-    ("planner.cache_text", "planner.table_words"),
+    ("planner.cache_text", "planner.table_words", "planner.which_text"),
     ("planner.cli_text", "planner.performance_text"),
     ("planner.commands",),
     ("planner", "planner.cli", "planner.__main__"),

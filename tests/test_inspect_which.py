@@ -102,10 +102,10 @@ def test_the_first_fitting_format_of_each_model() -> None:
     assert {match.model for match in every} == set(by_model)
 
 
-def test_a_nominal_class_is_not_tried_as_a_gguf_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_nominal_class_is_not_tried_in_types_that_decide_by_tensor(capsys: pytest.CaptureFixture[str]) -> None:
     code, rows = printed(capsys, "which", "--model", "7b-class", "--overhead", "1.5GiB")
     assert code == 0
-    assert {row["weights"] for row in rows} <= {"fp16", "checkpoint", "int8", "int4-g128"}
+    assert not {row["weights"] for row in rows} & {"q5_k_m", "q4_k_m", "q3_k_m", "iq2_m"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ STYLE = """<style>
   border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent); }
 .kv-plain th { font-weight: 600; }
 .kv-plain .kv-text { text-align: left; }
-.kv-plain .kv-num { white-space: nowrap; }
+.kv-plain td.kv-num { white-space: nowrap; }
+.kv-plain td.kv-text { overflow-wrap: anywhere; }
 .kv-plain small { display: block; opacity: .75; font-size: .85rem; }
 .kv-plain .kv-own { font-weight: 600; }
 @media (max-width: 640px) { .kv-plain :is(th, td) { padding: .35rem .25rem; font-size: .9rem; }

@@ -1,0 +1,119 @@
+"""The answers to "what can I run?" in words; ``**`` marks what to stress. No figure is computed here."""
+
+from collections.abc import Sequence
+
+from planner.answer import Answer
+from planner.budget import State
+from planner.formats import CHECKPOINT
+from planner.quality import is_yardstick, quality_of, short_words
+from planner.units import format_bytes, format_size
+from planner.verdict import asked
+from planner.which import Match
+
+STATE_WORDS = {
+    State.FITS: "fits",
+    State.TIGHT: "too tight",
+    State.NO: "does not fit",
+    State.UNCERTAIN: "probably",
+}
+
+
+def file_title(matches: Sequence[Match]) -> str:
+    """Which of one model's files to take for one device; *matches* stand the larger first."""
+    best = best_file(matches)
+    if best is None:
+        smallest = matches[-1]
+        return f"No file of {smallest.model} fits: the smallest is {format_bytes(-smallest.free_bytes)} too big"
+    if best.weights == CHECKPOINT:
+        return f"Take {best.model} as published: it fits"
+    return f"Take {best.model} in {best.weights}: the largest file that fits"
+
+
+def file_sentence(matches: Sequence[Match], answer: Answer) -> str:
+    """What the best file leaves room for, and what it costs in quality."""
+    best = best_file(matches)
+    if best is None:
+        return f"Asked for were {asked(answer)} on {cards(matches[0], answer)}: ask for less, or take a larger card."
+    each = " a card" if answer.device_count > 1 else ""
+    loss = f" It costs {quality_words(best)[0]}, read on {quality_words(best)[1]}." if quality_words(best)[1] else ""
+    return (
+        f"In {weights_words(best)} it weighs **{format_bytes(best.weights_bytes)}**{each}. With {asked(answer)} on "
+        f"{cards(best, answer)} **{format_bytes(best.free_bytes)}** stay free, room for {room_words(best)}.{loss}"
+    )
+
+
+def card_title(matches: Sequence[Match], answer: Answer) -> str:
+    """The smallest device that serves the model."""
+    if not matches:
+        return f"No single card known here serves {answer.model}"
+    first = matches[0]
+    return f"The smallest that does it: {cards(first, answer)}, in {weights_words(first)}"
+
+
+def card_sentence(matches: Sequence[Match], answer: Answer) -> str:
+    """How many devices do what was asked, and which is the first to need no smaller file."""
+    if not matches:
+        return f"{asked(answer)}, in any of these formats: try several cards on the page Plan, or fewer tokens."
+    number = "1 card serves" if len(matches) == 1 else f"{len(matches)} cards serve"
+    sentence = f"{number} {answer.model} with {asked(answer)}."
+    whole = next((match for match in matches if match.weights == CHECKPOINT), None)
+    if whole is not None and whole is not matches[0]:
+        sentence += f" As published the smallest is **{whole.device}** ({format_size(whole.memory_bytes)} usable)."
+    return sentence
+
+
+def model_title(matches: Sequence[Match], answer: Answer) -> str:
+    """How much choice there is on one device."""
+    device = answer.device if answer.device_count == 1 else f"{answer.device_count} × {answer.device}"
+    if not matches:
+        return f"No model known here fits {device}"
+    models = "1 model fits" if len(matches) == 1 else f"{len(matches)} models fit"
+    return f"{models} {device}"
+
+
+def model_sentence(matches: Sequence[Match], answer: Answer) -> str:
+    """The largest by what they weigh, and the largest that needs no smaller file."""
+    if not matches:
+        return f"{asked(answer)}, in any of these formats: ask for less."
+    most = max(matches, key=lambda match: match.parameters)
+    sentence = f"With {asked(answer)}. The largest is **{most.model}** in {weights_words(most)}{_loss(most)}."
+    whole = max((m for m in matches if m.weights == CHECKPOINT), key=lambda match: match.parameters, default=None)
+    if whole is not None and whole is not most:
+        sentence += f" The largest as published is **{whole.model}**."
+    return sentence
+
+
+def cards(match: Match, answer: Answer) -> str:
+    """The device, and how many of them the plan has."""
+    return match.device if answer.device_count == 1 else f"{answer.device_count} × {match.device}"
+
+
+def _loss(match: Match) -> str:
+    words, model = quality_words(match)
+    return f" ({words} on {model})" if model else ""
+
+
+def best_file(matches: Sequence[Match]) -> Match | None:
+    """The largest that fits."""
+    return max((m for m in matches if m.state is State.FITS), key=lambda match: match.weights_bytes, default=None)
+
+
+def weights_words(match: Match) -> str:
+    """The format as a person would say it."""
+    return "the published format" if match.weights == CHECKPOINT else match.weights
+
+
+def room_words(match: Match) -> str:
+    """The longest context for the asked users."""
+    longest = match.max_context_tokens
+    return "any length" if longest is None else f"up to **{longest:,} tokens** each"
+
+
+def quality_words(match: Match) -> tuple[str, str]:
+    """What the format costs, and of which model that was read; the second is empty where nothing was."""
+    if match.weights == CHECKPOINT or is_yardstick(match.weights):
+        return "none", ""
+    found = quality_of(match.weights, parameters=match.parameters)
+    if not found:
+        return "no published reading", ""
+    return short_words(found[0]), found[0].series.model
