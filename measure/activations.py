@@ -59,8 +59,9 @@ def pass_bytes(
 ) -> int:
     """Peak above weights of a pass of *new* tokens of *batch* requests that are *tokens* long with them.
 
-    The largest of three moments, beside what all of them have: the embedded input and the layer's, the tables of the
-    rotary embedding, the positions and, eagerly, the mask. Logits are the last position's unless *all_logits*.
+    The largest of three moments: attention and feed-forward of the last layer, beside the embedded input and the
+    layer's, the tables of the rotary embedding, the positions and, eagerly, the mask; and the logits, those of the last
+    position unless *all_logits*.
     """
     size = shape.element_bytes
     rows = batch * new * size
@@ -72,9 +73,9 @@ def pass_bytes(
     # Eager attention returns its weights too, which are held until the layer ends.
     returned = score_matrix_bytes(shape, batch, new, tokens) if eager else 0
     feed_forward = cache + returned + rows * (2 * shape.hidden + 3 * shape.intermediate)
-    # Of the last layer its output is left, and the final norm's.
-    logits = cache + batch * (new if all_logits else 1) * shape.vocabulary * size
-    return common + max(attention, feed_forward, logits)
+    # By then the layers' own tensors are gone, but for the final norm's output.
+    logits = cache + rows * shape.hidden + batch * (new if all_logits else 1) * shape.vocabulary * size
+    return max(common + attention, common + feed_forward, logits)
 
 
 def score_matrix_bytes(shape: Shape, batch: int, new: int, tokens: int) -> int:

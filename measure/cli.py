@@ -1,4 +1,4 @@
-"""``python -m measure``: list, run, all, compare. A PlannerError becomes one sentence and exit code 2.
+"""``python -m measure``: list, run, all, compare, calibrate. A PlannerError becomes one sentence and exit code 2.
 
 Only ``list`` and ``--help`` come without importing torch, so that they answer at once.
 """
@@ -19,6 +19,8 @@ from planner.export import to_json
 DONE, NOT_ALL, BAD_INPUT, STOPPED = 0, 1, 2, 130
 """Exit codes: every case measured; some did not fit or failed; bad input; interrupted."""
 OUTPUT = Path("measurements")
+CHAPTER = "report.md"
+"""What ``all`` writes: every table, picture and sentence in one file."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_output(compare)
     compare.add_argument("--json", action="store_true")
     compare.set_defaults(run=_compare)
+    calibrate = commands.add_parser("calibrate", help="the readings from which a profile is fitted, as one file")
+    _add_output(calibrate)
+    calibrate.set_defaults(run=_calibrate)
     return parser
 
 
@@ -96,15 +101,17 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _all(arguments: argparse.Namespace) -> int:
-    return _measure(list(EXPERIMENTS), arguments)
+    return _measure(list(EXPERIMENTS), arguments, CHAPTER)
 
 
-def _measure(names: list[str], arguments: argparse.Namespace) -> int:
+def _measure(names: list[str], arguments: argparse.Namespace, report: str | None = None) -> int:
     from measure.session import Session
 
     signal.signal(signal.SIGTERM, _interrupt)
     session = Session(_setup(arguments), arguments.output, arguments.progress, arguments.again)
     results = session.measure(names)
+    if report:
+        (arguments.output / report).write_text(session.markdown(results), encoding="utf-8")
     if arguments.json:
         print(to_json([result.plain() for result in results]))
     else:
@@ -133,6 +140,15 @@ def _compare(arguments: argparse.Namespace) -> int:
 
     rows = comparison(arguments.output)
     print(to_json(rows) if arguments.json else comparison_text(rows))
+    return DONE
+
+
+def _calibrate(arguments: argparse.Namespace) -> int:
+    from measure.calibrate import FILE, collect
+
+    file = arguments.output / FILE
+    file.write_text(to_json(collect(arguments.output)) + "\n", encoding="utf-8")
+    print(file)
     return DONE
 
 

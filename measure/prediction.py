@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from planner.architecture import Architecture
 from planner.budget import RankBudget, prepare
 from planner.choices import Choices, choose
+from planner.line_item import Kind
 from planner.weights import parameters
 
 
@@ -19,6 +20,11 @@ class Prediction:
     @property
     def weights_bytes(self) -> int:
         return parameters(self.architecture) * self.element_bytes
+
+    @property
+    def rank_weights_bytes(self) -> int:
+        """Weights of one tensor-parallel rank."""
+        return sum(item.bytes for item in self.rank.items if item.kind is Kind.WEIGHTS)
 
     def cache_bytes(self, batch: int, tokens: int) -> int:
         """Cache of *batch* equal requests in one batch: they share the counter of each sliding layer."""

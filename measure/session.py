@@ -17,6 +17,9 @@ from measure.setup import Setup
 from measure.tables import text_table
 from planner.export import to_csv, to_json, to_markdown
 
+SHOWN_ROWS = 40
+"""Of a longer table the terminal shows the first ones; its files have all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -51,7 +54,8 @@ class Result:
         """The table, what disagreed or gave no reading, and last the sentence."""
         lines = [self.name, ""]
         for table in self.report.tables:
-            lines += [text_table(table.rows), ""]
+            lines += [text_table(table.rows[:SHOWN_ROWS])]
+            lines += [f"… and {len(table.rows) - SHOWN_ROWS:,} more" if len(table.rows) > SHOWN_ROWS else "", ""]
         lines += [f"Disagrees: {sentence}" for sentence in self.report.disagreements]
         for record in self.records:
             if record.outcome is not Outcome.MEASURED:
@@ -90,6 +94,29 @@ class Session:
                     Result(name=name, report=report, records=tuple(records), files=export(name, report, self._output))
                 )
         return results
+
+    def markdown(self, results: Sequence[Result]) -> str:
+        """The report of all *results* on this machine."""
+        return report_markdown(results, conditions(self._setup, find_instrument(self._setup.device)))
+
+
+def report_markdown(results: Sequence[Result], conditions: dict[str, Any]) -> str:
+    """One document of all *results*: conditions, then sentence, disagreements, picture and table of each."""
+    lines = ["# What this machine measured", ""]
+    lines += [f"* {key}: {value}" for key, value in conditions.items() if value not in ("", None)]
+    for result in results:
+        lines += ["", f"## {result.name}", "", result.report.lesson, ""]
+        lines += [f"* Disagrees: {sentence}" for sentence in result.report.disagreements]
+        lines += [
+            f"* {record.case}: {record.outcome.replace('_', ' ')}. {record.reason.strip().splitlines()[-1]}"
+            for record in result.records
+            if record.outcome is not Outcome.MEASURED
+        ]
+        for table in result.report.tables:
+            stem = f"{result.name}-{table.name}" if table.name else result.name
+            lines += ["", f"![{stem}]({stem}.png)"] if table.chart is not None and table.rows else []
+            lines += ["", to_markdown(table.rows[:SHOWN_ROWS])]
+    return "\n".join(lines) + "\n"
 
 
 def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:

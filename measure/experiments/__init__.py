@@ -20,6 +20,8 @@ EXPERIMENTS = {
     "activation-outliers": "the dimensions that ruin a scale, and where they sit",
     "quality": "perplexity, questions and agreement of each rounded model, with intervals",
     "speculation": "rounded models as drafts: acceptance, tokens a pass, speed, distribution",
+    "distillation": "a student with and without its teacher's soft labels, and temperature",
+    "tensor-parallel": "weights and cache of each rank under torchrun",
 }
 """Each experiment's line in ``list``; the module is called the same, with underscores."""
 

@@ -6,18 +6,20 @@ memory (PyTorch's FakeTensorMode).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from measure.activations import Shape, pass_bytes, score_matrix_bytes, shape_of
 from measure.experiments.base import Report, Settings, Table, rows_of
 from measure.fake import fake_peak_bytes
+from measure.instruments.buckets import sort_into_buckets
 from measure.models import find_source
 from measure.pictures import lines
 from measure.prediction import predict
 from measure.records import Case, Record
 from measure.running import needed_for, start
 from measure.setup import Setup
+from measure.tensors import held_tensors, model_tensors
 from measure.worker import Message, Progress
 
 NAME = "peak"
@@ -81,7 +83,9 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
             cache = running.forward(step, cache)[1]
             if number % 16 == 0:
                 yield Progress(share=number / generated)
-        del cache
+        held = list(held_tensors(cache))
+        memory = running.instrument.now()
+    buckets = sort_into_buckets(model_tensors(running.model), held, watched, memory)
     shape = shape_of(source.architecture, source.config, running.prediction.element_bytes)
     has_scores = shape is not None and settings["attention"] == "eager"
     yield {
@@ -89,10 +93,11 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
         **settings,
         "predicted_peak_bytes": None if shape is None else _predicted(shape, settings, tokens),
         "measured_peak_bytes": watched.peak_bytes,
+        "predicted_cache_bytes": running.prediction.cache_bytes(batch, tokens) if cached else 0,
+        "measured_cache_bytes": buckets.cache_bytes,
         "fake_peak_bytes": fake_peak_bytes(source, setup, settings),
-        "cache_bytes": running.prediction.cache_bytes(batch, tokens) if cached else 0,
         "scores_bytes": score_matrix_bytes(shape, batch, ids.shape[1], ids.shape[1]) if has_scores else 0,
-        "weights_bytes": running.prediction.weights_bytes,
+        **asdict(buckets),
     }
 
 

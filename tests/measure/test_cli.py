@@ -1,13 +1,18 @@
 """The command: what it prints, writes and returns."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from measure.cli import main
 from measure.experiments import EXPERIMENTS
-from measure.records import read
+from measure.experiments.base import Report, Table
+from measure.pictures import lines
+from measure.records import Outcome, Record, append, read
+from measure.session import Result, report_markdown
+from measure.setup import Setup
 
 CACHE_SIZE = ["run", "cache-size", "--model", "smollm-135m", "--scale", "small", "--device", "cpu", "--dtype", "bf16"]
 
@@ -62,6 +67,49 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert error.count("\n") == 1
 
 
+def test_a_report_has_every_sentence_table_and_picture() -> None:
+    row = {"tokens": 8_192, "measured_bytes": 1_024}
+    chart = lines([row], ("tokens", "tokens"), ("measured_bytes", "bytes"))
+    report = Report(tables=(Table(rows=[row], chart=chart), Table(name="more", rows=[row])), lesson="It is so.")
+    failed = Record(
+        experiment="x",
+        case="large",
+        settings={},
+        conditions={},
+        outcome=Outcome.DOES_NOT_FIT,
+        reason="Too large.",
+        date="2026-01-01T00:00:00+00:00",
+        seconds=1.0,
+    )
+    text = report_markdown([Result(name="x", report=report, records=(failed,))], {"torch": "2.13", "driver": ""})
+    assert "* torch: 2.13\n" in text
+    assert "driver" not in text
+    assert "## x\n\nIt is so.\n" in text
+    assert "* large: does not fit. Too large." in text
+    assert text.count("| 8,192 | 1,024 |") == 2
+    assert "![x](x.png)" in text
+
+
 def test_nothing_measured_yet_says_how_to_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--output", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "Nothing is measured yet: python -m measure run cache-size is a start.\n"
+
+
+def test_calibration_readings_come_from_records_of_one_machine(
+    tiny: Setup, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["calibrate", "--output", str(tmp_path)]) == 2
+    assert "has no readings to calibrate from" in capsys.readouterr().err
+    common = ["--model", tiny.model, "--device", "cpu", "--output", str(tmp_path), "--quick"]
+    assert main(["run", "batching", *common]) == 0
+    assert main(["calibrate", "--output", str(tmp_path)]) == 0
+    kept = json.loads((tmp_path / "calibration-readings.json").read_text(encoding="utf-8"))
+    assert [reading["requests"] for reading in kept["times"]["batching"]] == [1, 4, 16, 32]
+    assert kept["disagreeing"] == []
+    assert kept["conditions"]["dtype"] == "fp32"
+
+    (first, *_) = read(tmp_path / "batching.jsonl")
+    append(replace(first, conditions=first.conditions | {"dtype": "bf16"}), tmp_path / "peak.jsonl")
+    capsys.readouterr()
+    assert main(["calibrate", "--output", str(tmp_path)]) == 2
+    assert "holds readings of 2 devices or versions" in capsys.readouterr().err

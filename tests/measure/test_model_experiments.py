@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from measure.experiments import activation_outliers, capacity, weight_quantization
+from measure.experiments import activation_outliers, capacity, distillation, tensor_parallel, weight_quantization
 from measure.records import Case
 from measure.setup import Setup
 from planner.units import MIB
@@ -54,3 +54,29 @@ def test_each_layer_has_its_largest_dimension(tiny: Setup) -> None:
     assert sum(row["dimensions"] for row in octaves.rows) == 64
     assert [row["left_out"] for row in scales.rows] == [0, 4]
     assert scales.rows[1]["step"] <= scales.rows[0]["step"]
+
+
+def test_ranks_hold_what_the_split_predicts(tiny: Setup) -> None:
+    """4 query and 2 key-value heads on 2 ranks: one key-value head each; norms are whole on both."""
+    settings = {"model": tiny.model, "ranks": 2, "scale": "full"}
+    report = trial(tensor_parallel, [Case(experiment="tensor-parallel", name="2", settings=settings)], tiny)
+    rows = report.tables[0].rows
+    assert [(row["rank"], row["backend"]) for row in rows] == [(0, "gloo"), (1, "gloo")]
+    # batch 2 · 48 tokens · 2 · 1 head · 16 · 4 B · 3 layers
+    assert {row["measured_cache_bytes"] for row in rows} == {2 * 48 * 2 * 16 * 4 * LAYERS}
+    assert {row["measured_weights_bytes"] for row in rows} == {268_032}
+    assert report.disagreements == ()
+
+
+def test_a_students_soft_labels_bring_it_closer_to_its_teacher(tiny: Setup) -> None:
+    settings = [{"kind": "student", "labels": labels, "seconds": 2} for labels in distillation.LABELS]
+    settings.append({"kind": "temperature"})
+    cases = [Case(experiment="distillation", name=str(each), settings=each) for each in settings]
+    report = trial(distillation, cases, tiny)
+    students, warm = (table.rows for table in report.tables)
+    first = {row["labels"]: row["divergence"] for row in students if row["steps"] == 0}
+    best = {labels: min(row["divergence"] for row in students if row["labels"] == labels) for labels in first}
+    assert best["soft"] < first["soft"]
+    assert best["soft"] <= best["hard"]
+    assert warm[1]["measured_ratio"] == pytest.approx(warm[0]["measured_ratio"] ** 0.5)
+    assert report.disagreements == ()
