@@ -2,7 +2,6 @@
 
 import io
 import struct
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -93,19 +92,16 @@ def test_an_unknown_type_is_measured_by_its_offsets() -> None:
     assert [(t.name, t.format, t.bytes) for t in found.tensors[:1]] == [("odd", None, 608)]
 
 
-def test_half_a_terabyte_opens_at_once_in_little_memory(tmp_path: Path) -> None:
+def test_half_a_terabyte_opens_in_little_memory(tmp_path: Path) -> None:
     keys = {"general.architecture": "llama", "tokens": ["token"] * 256_000, "merges": ["to ken"] * 512_000}
     tensors = {f"blk.{i}.ffn_up.weight": (F16, (2**14, 2**14)) for i in range(1000)}
     assert write(tmp_path / "x.gguf", keys, tensors) == 1000 * 2**29
-    start = time.perf_counter()
     read_file(tmp_path / "x.gguf")
-    seconds = time.perf_counter() - start
     tracemalloc.start()
     found = read_file(tmp_path / "x.gguf")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(found.tensors) == 1000
-    assert seconds < 1
     assert peak < 6 * 2**20
 
 
