@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import MISSING, find_chromium, launched
 from tests.browser.pages import OpenPage, blank_page, visit
@@ -18,6 +18,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("browser")
             item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+# How long a page may take to say what is expected: a busy machine draws slowly, and no test is about that.
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")
