@@ -27,6 +27,19 @@ class Frontier:
     most_users: int
     limit_users: int | None
 
+    def place(self, tokens: int) -> float:
+        """Where *tokens* lie on their axis, 0 at its start and 1 at its end."""
+        return math.log2(tokens / self.shortest_tokens) / math.log2(self.longest_tokens / self.shortest_tokens)
+
+    def rise(self, tokens: int, users: int, share: float) -> float:
+        """How far the border climbs above *users* within *share* of the axis left of *tokens*, in shares of its own.
+
+        0 where it stays below.
+        """
+        left = tokens * (self.shortest_tokens / self.longest_tokens) ** share
+        highest = next((count for context, count in self.points if context >= left), 1)
+        return max(0.0, math.log2(highest / users) / math.log2(self.most_users))
+
 
 def frontier(ranks: tuple[RankBudget, ...], workload: Workload, limit_tokens: int | None) -> Frontier:
     """The border for *ranks*, up to the model's *limit_tokens* where it has one and the workload respects it.

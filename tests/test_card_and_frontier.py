@@ -1,5 +1,6 @@
 """The card's bar and the border of what fits, before anything is drawn."""
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -51,6 +52,15 @@ def test_the_border_of_full_attention_by_hand() -> None:
     assert dict(found.points)[250] == 4.0
     assert found.points[-1] == (1_000, 1.0)
     assert (found.limit_users, found.most_users) == (4, 8)
+
+
+def test_places_and_rises_by_hand() -> None:
+    found = frontier(prepare(FULL, deployment(512_000)), Workload(context_tokens=128), None)
+    assert (found.shortest_tokens, found.longest_tokens, found.most_users) == (128, 2_048, 8)
+    # The axis has four doublings, the other three: a quarter of the way left of 512 is 256, where 3.9 users fit.
+    assert (found.place(128), found.place(512), found.place(2_048)) == (0, 0.5, 1)
+    assert found.rise(512, 1, 0.25) == pytest.approx(math.log2(1_000 / 256) / 3)
+    assert found.rise(512, 6, 0.25) == 0
 
 
 def test_the_border_bends_where_a_window_is_full() -> None:

@@ -15,6 +15,10 @@ from ui import colours
 from ui.words import ITEM_NAMES, PART_NAMES
 
 FONT_PX = 12
+NARROW_PX = 450
+HALF_WAY = 0.55
+LABEL_SHARE = {"narrow": 0.5, "wide": 0.2}
+"""How much of a chart's width a label takes, on a phone (below NARROW_PX) and on a laptop."""
 LABEL_PX = 36
 """A segment narrower than this has no label: the table below has its size."""
 _SOLID = frozenset({Part.WEIGHTS, Part.RUNTIME, Part.CACHE})
@@ -153,7 +157,7 @@ def _limit(border: Frontier, tokens: int, fits: bool, x: alt.X, y: alt.Y, ink: s
     users = "1 user" if border.limit_users == 1 else f"{border.limit_users:,} users"
     row = {"tokens": tokens, "users": border.limit_users, "label": f"limit: {users} at {tokens:,}"}
     mark = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y)
-    above = mark.mark_text(align="left", dx=7, dy=-11, color=ink)
+    above = mark.mark_text(**_above(border, tokens, border.limit_users), color=ink)
     label = above if fits else mark.mark_text(align="right", dx=-7, dy=13, color=ink)
     return [
         mark.mark_point(shape="circle", size=45, filled=True, color=colours.WEIGHTS, opacity=1),
@@ -168,18 +172,25 @@ def _own_point(border: Frontier, tokens: int, users: int, fits: bool, x: alt.X, 
     mark = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y)
     if fits:
         point = mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1)
-        label = mark.mark_text(align="right", dx=-9, dy=14, color=ink, fontWeight=600)
+        align, shift = ("right", -9) if border.place(tokens) >= LABEL_SHARE["narrow"] else ("left", 9)
+        dy = 14 if users**8 > border.most_users else -14  # the lowest eighth lies on the axis's own labels
+        label = mark.mark_text(align=align, dx=shift, dy=dy, color=ink, fontWeight=600)
     else:
         point = mark.mark_point(shape="cross", size=130, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1)
-        align, shift = _side(border, tokens)
-        label = mark.mark_text(align=align, dx=shift, dy=-16, color=ink, fontWeight=600)
+        label = mark.mark_text(**_above(border, tokens, users), color=ink, fontWeight=600)
     return [point, label.encode(text="label:N")]
 
 
-def _side(border: Frontier, tokens: int) -> tuple[str, int]:
-    """Where a label beside *tokens* has room."""
-    middle = (border.shortest_tokens * border.longest_tokens) ** 0.5
-    return ("left", 6) if tokens < middle else ("right", -6)
+def _above(border: Frontier, tokens: int, users: int) -> dict[str, object]:
+    """Where a label above a point has room: to the right, or lifted over the line that rises to the left."""
+    if border.place(tokens) <= HALF_WAY:
+        return {"align": "left", "dx": 7, "dy": -12}
+    narrow, wide = (border.rise(tokens, users, LABEL_SHARE[size]) for size in ("narrow", "wide"))
+    return {
+        "align": "right",
+        "dx": 7,
+        "dy": alt.ExprRef(f"-14 - height * (width < {NARROW_PX} ? {narrow:.3f} : {wide:.3f})"),
+    }
 
 
 def doublings(least: int, most: int, at_most: int = 10) -> list[int]:
