@@ -6,11 +6,15 @@ from pathlib import Path
 import streamlit as st
 
 METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
+STYLE = "<style>.st-key-method table { display: block; overflow-x: auto; }</style>"
+"""A table wider than a phone scrolls by itself; the page does not."""
 _EXAMPLE = re.compile(r"(?:^ *(?:>>>|\.\.\.)(?: .*)?\n(?:^ *(?!>>>|\.\.\.)\S.*\n)*)+", re.MULTILINE)
 
 
 def main() -> None:
-    st.markdown(fenced(METHOD.read_text(encoding="utf-8")))
+    st.html(STYLE)
+    with st.container(key="method"):
+        st.markdown(fenced(METHOD.read_text(encoding="utf-8")))
 
 
 def fenced(text: str) -> str:
