@@ -38,6 +38,8 @@ def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Readin
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    from measure.tensors import cache_of, held_tensors, tensor_bytes
+
     model_config = AutoConfig.for_model(**{key: value for key, value in config.items() if key != "quantization_config"})
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -50,8 +52,7 @@ def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Readin
             prompt = torch.zeros((1, tokens), dtype=torch.long, device="meta")
             with torch.no_grad():
                 output = model(input_ids=prompt, use_cache=True, logits_to_keep=1)
-            cache = output.get("past_key_values") or output.get("cache_params") or output.get("state")
-            sizes[tokens] = sum(tensor.numel() * tensor.element_size() for tensor in _tensors(cache))
+            sizes[tokens] = tensor_bytes(held_tensors(cache_of(output)))
     return Reading(parameters=total, cache_bytes=sizes)
 
 
@@ -62,26 +63,6 @@ def our_reading(architecture: Architecture, lengths: Sequence[int]) -> Reading:
     return Reading(
         parameters=parameters(architecture), cache_bytes={tokens: rank.request_bytes(tokens) for tokens in lengths}
     )
-
-
-def _tensors(value: Any, seen: set[int] | None = None) -> Iterator[Any]:
-    """Every tensor that *value* holds, once, through attributes, lists and dicts."""
-    import torch
-
-    seen = set() if seen is None else seen
-    if id(value) in seen or isinstance(value, str | int | float | bool | type(None)):
-        return
-    seen.add(id(value))
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _tensors(item, seen)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item, seen)
-    elif hasattr(value, "__dict__") and "cache" in type(value).__module__:
-        yield from _tensors(vars(value), seen)
 
 
 def one_of_each() -> Iterator[presets.ModelPreset]:

@@ -49,8 +49,10 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
         }
     number = _middle(len(layers))
     maxima, states = layers[number]
-    for octave, count in sorted(Counter(math.floor(math.log2(value)) for value in maxima.tolist() if value).items()):
-        yield {"kind": "octaves", "layer": number, "from": 2.0**octave, "to": 2.0 ** (octave + 1), "dimensions": count}
+    counts = Counter(math.floor(math.log2(value)) for value in maxima.tolist() if value)
+    for octave in range(min(counts), max(counts) + 1):  # the empty ones between are the point
+        ends = {"from": 2.0**octave, "to": 2.0 ** (octave + 1)}
+        yield {"kind": "octaves", "layer": number, **ends, "dimensions": counts[octave]}
     order = maxima.argsort(descending=True)
     for left_out in (0, LEFT_OUT):
         yield {"kind": "scale", "layer": number, "left_out": left_out, **int8_levels(states, order, left_out)}
