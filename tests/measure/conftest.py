@@ -17,6 +17,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Setup:
     return Setup(model=write(tmp_path_factory.mktemp("tiny")))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    """Tests run beside each other: threads of one that wait for a core cost the others minutes."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
 @pytest.fixture(autouse=True)
 def own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run beside a measurement, and beside each other."""
