@@ -205,7 +205,7 @@ def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> St
         return State.FITS
     if holds(ranks, tokens, users, Case.BEST):
         return State.UNCERTAIN
-    if loads and not holds(ranks, TIGHT_TOKENS, 1):
+    if loads and not holds(ranks, TIGHT_TOKENS, 1) and host_holds(ranks[0], TIGHT_TOKENS, 1):
         return State.TIGHT
     return State.NO
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from planner.errors import BadPreset, PlannerError
@@ -10,6 +11,8 @@ from planner.units import parse_bytes, shorten
 
 Version = tuple[int, ...]
 
+_BUILD = re.compile(r"b?(\d{3,6})", re.ASCII)
+_DATE = re.compile(r"(20\d\d)-(\d\d)-(\d\d)", re.ASCII)
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", re.ASCII)
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _MAX_DIGITS = 15
@@ -80,7 +83,8 @@ class Setting:
 class EngineData:
     """All that is known of one engine's versions.
 
-    *newest* is used when no version is given; rules for later versions are known from source, not from readings.
+    *newest* is used when no version is given; rules for later versions are known from source, not from readings. An
+    engine that numbers its *builds* and names no versions has its rules by day: some builds with theirs, in order.
     """
 
     name: str = ""
@@ -88,6 +92,14 @@ class EngineData:
     newest: str = ""
     settings: Mapping[str, Setting] = field(default_factory=dict)
     rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
+    builds: tuple[tuple[int, date], ...] = ()
+
+    def number(self, version: str) -> Version:
+        """*version* as rules are ordered; a build between two whose days are known lies in proportion between them."""
+        build = _BUILD.fullmatch(version.strip())
+        if build is None or not self.builds:
+            return parse_version(version)
+        return _day_of(int(build[1]), self.builds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +143,7 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
     """
     if version is not None and not data.newest:
         raise PlannerError(f"Engine {engine!r} has no versions; leave --engine-version out.")
-    number = parse_version(version or data.newest or "0.0")
+    number = data.number(version or data.newest or "0.0")
     values = {name: _at(setting.defaults, number) for name, setting in data.settings.items()}
     chosen = dict(_pairs(data, engine, given))
     return EngineSettings(
@@ -144,24 +156,44 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
 
 
 def parse_version(text: str) -> Version:
-    """The release that *text* begins with: ``0.26.1rc1.dev608`` is (0, 26, 1)."""
-    match = _VERSION.match(text.strip())
+    """The release that *text* begins with, ``0.26.1rc1.dev608`` is (0, 26, 1), or its day: ``2025-11-07``."""
+    match = _DATE.fullmatch(text.strip()) or _VERSION.match(text.strip())
     if match is None:
-        raise PlannerError(f"engine_version {shorten(text)!r} is not a version: write it as 0.26 or 0.26.1.")
+        raise PlannerError(
+            f"engine_version {shorten(text)!r} is not a version: write it as 0.26 or 0.26.1, or for an engine with "
+            "numbered builds as b9849 or 2025-11-07."
+        )
     return tuple(int(part) for part in match.groups(default="0"))
 
 
 def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
     where = f"engines/{name}.toml"
-    unknown = table.keys() - {"title", "newest", "settings", "rules"}
+    unknown = table.keys() - {"title", "newest", "settings", "rules", "builds"}
     if unknown:
         raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
     settings = {
         key: _setting(key, entry, f"{where}: settings.{key}") for key, entry in table.get("settings", {}).items()
     }
     rules = {key: _dated(entries, f"{where}: rules.{key}") for key, entries in table.get("rules", {}).items()}
-    return EngineData(name=name, title=table["title"], newest=table["newest"], settings=settings, rules=rules)
+    builds = tuple(sorted((entry["build"], entry["day"]) for entry in table.get("builds", ())))
+    return EngineData(
+        name=name, title=table["title"], newest=table["newest"], settings=settings, rules=rules, builds=builds
+    )
+
+
+def _day_of(build: int, known: tuple[tuple[int, date], ...]) -> Version:
+    """The day of *build*, as a version; builds before the first known or after the last have the day of that one."""
+    first = last = known[0]
+    for number, day in known:
+        if number <= build:
+            first = last = (number, day)
+        else:
+            last = (number, day)
+            break
+    share = (build - first[0]) / (last[0] - first[0]) if last[0] > first[0] and build > first[0] else 0
+    day = first[1] + (last[1] - first[1]) * share
+    return day.year, day.month, day.day
 
 
 def _setting(name: str, table: Mapping[str, Any], where: str) -> Setting:

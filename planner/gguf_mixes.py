@@ -121,7 +121,7 @@ def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
 
 
 def _has_values(layer: Layer, fused_qkv: bool) -> bool:
-    return any(_kind(tensor.name, fused_qkv) == "attn_v" for tensor in layer.tensors)
+    return any(tensor_kind(tensor.name, fused_qkv) == "attn_v" for tensor in layer.tensors)
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +144,7 @@ def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> Nu
     elif tensor.role is Role.HEAD:
         chosen = mix.head
     else:
-        kind = _kind(tensor.name, shape.fused_qkv)
+        kind = tensor_kind(tensor.name, shape.fused_qkv)
         chosen = next(
             (rule.format for rule in mix.rules if _applies(rule, kind, tensor.role, shape, place)), mix.format
         )
@@ -154,7 +154,8 @@ def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> Nu
 
 
 @lru_cache(maxsize=4096)
-def _kind(name: str, fused_qkv: bool) -> str:
+def tensor_kind(name: str, fused_qkv: bool = False) -> str:
+    """What llama-quantize calls the tensor *name*, ``other`` for what it does not tell apart."""
     kind = next((kind for kind, pattern in _KINDS.items() if re.search(pattern, name)), "other")
     # Joined queries, keys and values are quantised with the care that values get.
     return "attn_v" if kind == "attn_qkv" or (fused_qkv and kind in _FUSED) else kind

@@ -182,7 +182,19 @@ def find_device(name: str) -> Device:
 def engine_data(name: str) -> EngineData:
     """The settings and rules of engine *name* by version; empty for one that has none."""
     path = PRESETS / "engines" / f"{name}.toml"
-    return parse_engine_data(name, load_toml(path)) if path.is_file() else EngineData(name=name)
+    return parse_engine_data(name, _engine_table(path)) if path.is_file() else EngineData(name=name)
+
+
+def _engine_table(path: Path) -> dict[str, Any]:
+    """The table at *path*; with a ``base``, settings and rules are that engine's where it has none of its own."""
+    table = load_toml(path)
+    base = table.pop("base", None)
+    if base is None:
+        return table
+    whole = _engine_table(path.with_name(f"{base}.toml"))
+    for key in ("settings", "rules"):
+        table[key] = whole[key] | table.get(key, {})
+    return whole | table
 
 
 _MODEL_TYPE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}", re.ASCII)

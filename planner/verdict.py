@@ -30,7 +30,7 @@ def verdict(answer: Answer) -> Verdict:
             return _uncertain(answer)
         case State.NO if refusals(answer) and answer.free_bytes >= 0:
             return _refused(answer)
-        case State.NO if answer.free_bytes >= 0:
+        case State.NO if answer.loads and answer.free_bytes >= 0:
             return _host_short(answer)
         case State.NO if answer.loads:
             return _short(answer)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 ENGINES = {
     "minimum": ("planner.engines.minimum", "Minimum"),
     "transformers": ("planner.engines.transformers", "Transformers"),
+    "llama_cpp": ("planner.engines.llama_cpp", "LlamaCpp"),
+    "ik_llama_cpp": ("planner.engines.llama_cpp", "IkLlamaCpp"),
+    "ollama": ("planner.engines.llama_cpp", "Ollama"),
     "vllm": ("planner.engines.vllm", "Vllm"),
 }
 """Each engine's module and class."""

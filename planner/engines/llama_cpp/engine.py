@@ -1,0 +1,107 @@
+"""llama.cpp, and its variants, as the planner asks them."""
+
+from collections.abc import Sequence
+
+from planner.architecture import Architecture
+from planner.deployment import Deployment, Workload
+from planner.engines.base import EngineReport, Pool, Rank
+from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
+from planner.engines.llama_cpp.items import buffer_items, context_item, host_items
+from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, options
+from planner.engines.llama_cpp.placement import Placement, place
+from planner.kv_cache import KVCacheSpec, bytes_for
+from planner.line_item import Basis, LineItem
+
+
+class LlamaCpp:
+    """llama.cpp: slots, padded caches by layer, whole layers on cards and the rest in main memory."""
+
+    name = "llama_cpp"
+    cache_basis = Basis.RULE
+    follows_card = False
+    splits_layers = True
+
+    def __init__(self) -> None:
+        self._placed: tuple[Architecture, Deployment, Placement] | None = None
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+        check(architecture, deployment)
+        return self._place(architecture, deployment).cards
+
+    def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
+        return cache_specs(rank, deployment)
+
+    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
+        return bytes_for(specs, tokens)
+
+    def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
+        return cache_bytes(specs, deployment, tokens, requests)
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        return (context_item(deployment),)
+
+    def buffer_items(
+        self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        return tuple(buffer_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
+
+    def host_items(
+        self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        return tuple(host_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        return memory_bytes - taken_bytes
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        return "all that weights and runtime leave"
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
+    ) -> EngineReport:
+        """The context as it is printed, and what to say of the slots."""
+        chosen = options(deployment)
+        users, tokens = workload.users, workload.context_tokens
+        slots, cells = chosen.slots(users), chosen.cells(tokens, users)
+        is_unified = chosen.unified(users)
+        shared = "shared by" if is_unified else "for each of"
+        refusals, notes = [], []
+        if users > MAX_SEQUENCES:
+            refusals.append(f"llama.cpp has at most {MAX_SEQUENCES} slots; {users:,} users were asked for.")
+        elif users > chosen.n_parallel:
+            notes.append(
+                f"{users:,} users at once need as many slots: counted as with n_parallel={users}, where "
+                f"{chosen.n_parallel} is set."
+            )
+        return EngineReport(
+            version=deployment.settings.version,
+            pool_bytes=min(pool.pool_bytes for pool in pools),
+            pool_tokens=cells if is_unified else cells * slots,
+            max_concurrency=slots,
+            longest_start_tokens=longest_start_tokens,
+            num_blocks=0,
+            block_size=0,
+            blocks_per_request=0,
+            groups=(f"n_ctx = {cells if is_unified else cells * slots:,}: {cells:,} cells {shared} {slots:,} slots",),
+            refusals=tuple(refusals),
+            notes=tuple(notes),
+        )
+
+    def _place(self, architecture: Architecture, deployment: Deployment) -> Placement:
+        """The last placement, since searches ask for it again and again."""
+        known = self._placed
+        if known is None or known[0] is not architecture or known[1] is not deployment:
+            known = self._placed = architecture, deployment, place(architecture, deployment)
+        return known[2]
+
+
+class IkLlamaCpp(LlamaCpp):
+    """ik_llama.cpp: llama.cpp's fork for experts in main memory, with caches of its own."""
+
+    name = "ik_llama_cpp"
+
+
+class Ollama(LlamaCpp):
+    """Ollama: llama-server with slots and batches of its own."""
+
+    name = "ollama"

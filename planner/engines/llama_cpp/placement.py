@@ -1,0 +1,135 @@
+"""Which part of a model lies on which card, and which in main memory.
+
+Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-model.cpp, load_tensors.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from planner.architecture import Architecture, Layer, Tensor, distinct_layers
+from planner.deployment import Deployment
+from planner.engines.base import Rank
+from planner.engines.llama_cpp.options import options
+from planner.engines.llama_cpp.widths import Widths, widths_of
+from planner.errors import PlannerError
+from planner.formats import Role
+from planner.weights import tensor_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """*cards* in order, and what stays on the *host*.
+
+    *staged_layer_bytes* and *staged_output_bytes*: the largest matrix of a layer, and the output's, that lie there and
+    that a step copies to a card.
+    """
+
+    cards: tuple[Rank, ...]
+    host: Rank
+    widths: Widths
+    staged_layer_bytes: int
+    staged_output_bytes: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every layer lies on a card, experts included."""
+        return not self.host.layers
+
+
+def place(architecture: Architecture, deployment: Deployment) -> Placement:
+    """Layers from the last on the cards, evenly; the output behind them; the embedding on the host, always.
+
+    A tied embedding is there twice: on the host to look words up, and as the output. Experts, and with no_kv_offload
+    caches, stay on the host where so set.
+    """
+    settings = deployment.settings
+    layers = architecture.layers + _prediction_layers(architecture, deployment)
+    number = len(architecture.layers)
+    asked = settings.integer("n_gpu_layers")
+    offloaded = number + 1 if asked is None else min(asked, number + 1)
+    first = number + 1 - offloaded if settings.rule("output_first") else max(0, number - offloaded)
+    has_output = offloaded > (0 if settings.rule("output_first") else number)
+    cpu_moe = number if settings.flag("cpu_moe") else settings.values["n_cpu_moe"]
+    count = deployment.pipeline_parallel
+    if count > number:
+        raise PlannerError(f"pipeline_parallel = {count} needs a layer a card; {architecture.title} has {number}.")
+    on_cards: list[list[Layer]] = [[] for _ in range(count)]
+    on_host: list[Layer] = []
+    split = _Splitter(no_kv_offload=bool(settings.flag("no_kv_offload")))
+    for index, layer in enumerate(layers):
+        if index < first:
+            on_host.append(layer)
+            continue
+        card, rest = split.layer(layer, keeps_experts=index >= cpu_moe)
+        card_index = min(count - 1, (index - first) * count // (number + 1 - first))
+        on_cards[card_index].append(card)
+        if rest is not None:
+            on_host.append(rest)
+    inputs, outputs = _outer(architecture)
+    towers = () if settings.flag("no_mmproj") else architecture.towers
+    cards = [
+        Rank(
+            layers=tuple(mine),
+            tensors=outputs if index == count - 1 and has_output else (),
+            towers=towers if index == 0 and offloaded else (),
+        )
+        for index, mine in enumerate(on_cards)
+    ]
+    if not has_output:
+        inputs += tuple(tensor for tensor in outputs if tensor not in inputs)
+    host = Rank(layers=tuple(on_host), tensors=inputs, towers=() if offloaded else towers)
+    staged = [t for layer, _ in distinct_layers(on_host) for t in layer.tensors]
+    if not settings.rule("stages_experts"):
+        staged = [tensor for tensor in staged if tensor.active < 0]
+    return Placement(
+        cards=tuple(cards),
+        host=host,
+        widths=widths_of(architecture),
+        staged_layer_bytes=_largest(staged, deployment),
+        staged_output_bytes=0 if has_output else _largest(outputs, deployment),
+    )
+
+
+def _largest(tensors: Iterable[Tensor], deployment: Deployment) -> int:
+    return max((tensor_bytes(tensor, deployment.weights) for tensor in tensors), default=0)
+
+
+def _prediction_layers(architecture: Architecture, deployment: Deployment) -> tuple[Layer, ...]:
+    """Those that draft; or their caches alone, where a version keeps them all the same."""
+    if options(deployment).drafts:
+        return architecture.mtp_layers
+    if architecture.model_type in deployment.settings.rule("cached_prediction_layers"):
+        return tuple(replace(layer, tensors=()) for layer in architecture.mtp_layers)
+    return ()
+
+
+def _outer(architecture: Architecture) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Tensors around the layers: those that are read first, and those of the output."""
+    inputs = tuple(t for t in architecture.tensors if t.role is Role.EMBEDDING)
+    outputs = tuple(t for t in architecture.tensors if t.role is not Role.EMBEDDING)
+    if all(tensor.role is not Role.HEAD for tensor in outputs):
+        words = (t for t in inputs if (t.rows, t.columns) == (architecture.vocab_size, architecture.hidden_size))
+        outputs = (*list(words)[:1], *outputs)
+    return inputs, outputs
+
+
+class _Splitter:
+    """Divides equal layers once, so that equal layers stay one object."""
+
+    def __init__(self, no_kv_offload: bool) -> None:
+        self._no_kv_offload = no_kv_offload
+        self._made: dict[tuple[int, bool], tuple[Layer, Layer | None]] = {}
+
+    def layer(self, layer: Layer, keeps_experts: bool) -> tuple[Layer, Layer | None]:
+        """The card's part of *layer* and the host's, None where there is none."""
+        key = (id(layer), keeps_experts)
+        if key not in self._made:
+            experts = () if keeps_experts else tuple(t for t in layer.tensors if t.active >= 0)
+            mixers = layer.mixers if self._no_kv_offload else ()
+            card = layer
+            if experts or mixers:
+                tensors = tuple(t for t in layer.tensors if t not in experts)
+                card = replace(layer, tensors=tensors, mixers=() if mixers else layer.mixers)
+            host = replace(layer, tensors=experts, mixers=mixers) if experts or mixers else None
+            self._made[key] = card, host
+        return self._made[key]

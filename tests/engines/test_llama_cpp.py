@@ -1,0 +1,208 @@
+"""llama.cpp's own arithmetic on models small enough to redo by hand, and on presets."""
+
+from dataclasses import replace
+
+import pytest
+
+from planner.answer import Answer, answer
+from planner.choices import Choices, choose
+from planner.cli import main
+from planner.errors import PlannerError
+from planner.line_item import Kind
+from planner.units import GIB, MIB
+
+TOKEN = 2 * 8 * 128 * 2 * 32
+"""Llama-3.1-8B, 16 bit: keys and values of 8 heads of 128 in 32 layers."""
+
+
+def ask(*settings: str, **given: object) -> Answer:
+    base = Choices(model="llama-3.1-8b", device="rtx-3090", weights="q4_k_m", engine="llama_cpp", set=settings)
+    chosen = choose(replace(base, **given))  # type: ignore[arg-type]
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def cache_bytes(found: Answer) -> int:
+    return sum(item.bytes for item in found.items if item.kind is Kind.CACHE)
+
+
+def named(found: Answer, name: str) -> int:
+    return next(item.bytes for item in found.items if item.name == name)
+
+
+def on_host(found: Answer, name: str) -> int:
+    return next(item.bytes for item in found.host_items if item.name == name)
+
+
+@pytest.mark.parametrize(("tokens", "cells"), [(1, 256), (256, 256), (257, 512), (8_192, 8_192)])
+def test_cells_come_in_steps_of_256(tokens: int, cells: int) -> None:
+    assert cache_bytes(ask(context=tokens)) == cells * TOKEN
+
+
+def test_older_builds_pad_to_32_without_flash_attention() -> None:
+    found = ask("flash_attn=off", engine_version="2025-08-01", context=1_000)
+    assert cache_bytes(found) == 1_024 * TOKEN
+    assert cache_bytes(ask(engine_version="b6325", context=1_000)) == 1_024 * TOKEN
+
+
+def test_slots_share_unless_their_number_is_set() -> None:
+    """Four slots by default share one cache; -np 4 gives each its own; two users share what four slots do."""
+    assert cache_bytes(ask(context=8_192)) == 8_192 * TOKEN
+    assert cache_bytes(ask("n_parallel=4", context=8_192)) == 4 * 8_192 * TOKEN
+    assert cache_bytes(ask("n_parallel=4", "kv_unified=true", context=8_192)) == 8_192 * TOKEN
+    assert cache_bytes(ask(context=8_192, users=2)) == 2 * 8_192 * TOKEN
+    more = ask(context=8_192, users=6)
+    assert cache_bytes(more) == 6 * 8_192 * TOKEN
+    assert "counted as with n_parallel=6" in more.warnings[-1]
+
+
+def test_a_window_has_cells_for_every_slot_that_shares_it_and_for_one_step() -> None:
+    """gpt-oss: 12 layers with a window of 128, 12 without; 8 heads of 64. One slot: 128 + 512 → 768 cells."""
+    cell = 2 * 8 * 64 * 2 * 12
+    one = ask("n_parallel=1", model="gpt-oss-20b", weights="mxfp4_moe", context=32_768)
+    assert cache_bytes(one) == (32_768 + 768) * cell
+    shared = ask(model="gpt-oss-20b", weights="mxfp4_moe", context=32_768)
+    assert cache_bytes(shared) == (32_768 + 1_024) * cell
+    full = ask("n_parallel=1", "swa_full=true", model="gpt-oss-20b", weights="mxfp4_moe", context=32_768)
+    assert cache_bytes(full) == 2 * 32_768 * cell
+
+
+@pytest.mark.parametrize(
+    ("version", "elements"), [("2025-12-01", 576 + 512), ("b7700", 576 + 512), ("2026-01-25", 576), (None, 576)]
+)
+def test_a_latent_was_kept_twice_until_january_2026(version: str | None, elements: int) -> None:
+    found = ask(model="deepseek-v3", weights="q2_k", context=4_096, engine_version=version)
+    assert cache_bytes(found) == 4_096 * 61 * elements * 2
+
+
+def test_states_are_kept_in_32_bit_for_every_slot_and_drafted_token() -> None:
+    """Qwen3.8-27B: 149.62 MiB a slot, 598.5 for four, and three times that while two tokens are drafted."""
+    one = ask(model="qwen3.8-27b", context=8_192)
+    assert round(one.kv_fixed_bytes / MIB, 2) == 149.62
+    drafting = ask("spec_type=draft-mtp", "spec_draft_n_max=2", model="qwen3.8-27b", context=8_192)
+    assert round(4 * drafting.kv_fixed_bytes / MIB, 1) == 1795.5
+
+
+def test_the_embedding_lies_on_the_host_and_a_tied_one_on_both() -> None:
+    untied = ask()
+    assert on_host(untied, "weights") == 128_256 * 4_096 * 144 // 256
+    tied = ask(model="llama-3.2-1b")
+    assert on_host(tied, "weights") == 128_256 * 2_048 * 210 // 256
+    assert tied.weights_bytes > on_host(tied, "weights")
+
+
+def test_layers_move_one_by_one() -> None:
+    """Of 33 the output is the first to come to the card, and the first layer the last."""
+    held = [ask(f"n_gpu_layers={count}", context=4_096) for count in (0, 1, 2, 32, 33)]
+    assert [found.weights_bytes == 0 for found in held] == [True, False, False, False, False]
+    assert [cache_bytes(found) for found in held] == [count * 4_096 * TOKEN // 32 for count in (0, 0, 1, 31, 32)]
+    totals = {found.weights_bytes + on_host(found, "weights") for found in held}
+    assert len(totals) == 1
+
+
+def test_older_builds_bring_the_output_last() -> None:
+    found = ask("n_gpu_layers=25", engine_version="2025-06-01", context=4_096)
+    assert cache_bytes(found) == 25 * 4_096 * TOKEN // 32
+
+
+def test_experts_stay_in_main_memory_where_so_set() -> None:
+    whole = ask(model="qwen3-30b-a3b")
+    some = ask("n_cpu_moe=24", model="qwen3-30b-a3b")
+    none = ask("cpu_moe=true", model="qwen3-30b-a3b")
+    assert none.weights_bytes < 1 * GIB < some.weights_bytes < whole.weights_bytes
+    assert cache_bytes(none) == cache_bytes(whole)
+    assert named(none, "compute buffer") > named(whole, "compute buffer")
+
+
+def test_the_cache_may_stay_in_main_memory() -> None:
+    found = ask("no_kv_offload=true", context=4_096)
+    assert cache_bytes(found) == 0
+    assert on_host(found, "cache") == 4_096 * TOKEN
+
+
+def test_main_memory_counts_where_it_is_stated() -> None:
+    arguments = {"model": "qwen3-30b-a3b", "context": 4_096}
+    assert ask("cpu_moe=true", host_memory="32GiB", **arguments).fits
+    short = ask("cpu_moe=true", host_memory="8GiB", **arguments)
+    assert not short.fits
+    assert short.free_bytes > 0
+    assert short.host_bytes > short.host_memory_bytes == 8 * GIB
+
+
+def test_a_step_is_the_largest_of_its_stages() -> None:
+    """Llama-3.1-8B at 8,192: attention without flash attention, logits of a step before June 2026, then the rest."""
+    off = ask("flash_attn=off", "n_parallel=1", context=8_192)
+    assert named(off, "compute buffer") == 4 * 512 * (32 * 8_192 + 4 * 4_096 + 8_192)
+    logits = ask(engine_version="2026-05-01", context=8_192)
+    assert named(logits, "compute buffer") == 4 * 512 * (128_256 + 4_096)
+    today = ask(context=8_192)
+    assert named(today, "compute buffer") == 4 * 512 * 3 * (14_336 + 4_096) + 2 * 512 * 8_192
+
+
+def test_cards_take_whole_layers_and_keep_their_inputs_four_times() -> None:
+    """One Llama-3-8B of 8,192 tokens: 560 MiB on a card of its own, 640 on each of two."""
+    given = {"model": "llama-3-8b", "context": 8_192, "engine_version": "2025-05-10"}
+    one = ask("flash_attn=off", "n_parallel=1", **given)
+    two = ask("flash_attn=off", "n_parallel=1", device_count=2, **given)
+    assert (named(one, "compute buffer"), named(two, "compute buffer")) == (560 * MIB, 640 * MIB)
+    assert two.weights_bytes < one.weights_bytes
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "sentence"),
+    [
+        ({"kv_cache": "fp8"}, (), "llama.cpp cannot keep its cache in fp8; choose one of: fp32, fp16, bf16, q8_0"),
+        ({"kv_cache": "q8_0"}, ("flash_attn=off",), "needs flash attention for values in q8_0"),
+        ({"tensor_parallel": 2}, (), "gives every card whole layers"),
+        ({"model": "deepseek-v3", "engine_version": "2025-03-01"}, (), "keeps keys and values of every head"),
+        ({"model": "deepseek-v4-flash"}, (), "compressed caches of DeepSeek-V4-Flash are not counted yet"),
+        ({}, ("spec_type=draft-mtp", "spec_draft_n_max=2"), "has no layers for multi-token prediction"),
+        ({"model": "qwen3.8-27b"}, ("spec_type=draft-mtp",), "needs the number of drafted tokens"),
+        ({}, ("n_ctx=4096",), "has no setting 'n_ctx'"),
+        ({"engine_version": "latest"}, (), "as b9849 or 2025-11-07"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(given: dict[str, object], settings: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(PlannerError, match=sentence):
+        ask(*settings, **given)
+
+
+def test_keys_may_be_quantised_alone() -> None:
+    found = ask("flash_attn=off", "n_parallel=1", context=4_096, kv_cache_k="q8_0")
+    assert cache_bytes(found) == 4_096 * 32 * 1_024 * (34 + 64) // 32
+
+
+def test_more_than_256_users_are_refused() -> None:
+    found = ask(model="qwen3.5-0.8b", users=257, context=256)
+    assert found.report is not None
+    assert found.report.refusals == ("llama.cpp has at most 256 slots; 257 users were asked for.",)
+    assert not found.fits
+
+
+def test_ollama_serves_one_request_at_a_time_unless_told() -> None:
+    assert cache_bytes(ask(engine="ollama", context=8_192)) == 8_192 * TOKEN
+    assert cache_bytes(ask("n_parallel=2", engine="ollama", context=8_192)) == 2 * 8_192 * TOKEN
+
+
+def test_ik_llama_cpp_has_no_windows_and_keeps_the_latent_as_told() -> None:
+    found = ask(engine="ik_llama_cpp", model="gemma-3-27b", context=32_768)
+    assert cache_bytes(found) == 32_768 * 62 * 2 * 16 * 128 * 2
+    latent = ask("mla_attn=1", "flash_attn=off", engine="ik_llama_cpp", model="deepseek-v3", context=512)
+    assert cache_bytes(latent) == 512 * 61 * (576 + 512) * 2
+
+
+def test_the_longest_context_is_the_last_that_fits() -> None:
+    found = ask(device=None, memory="8GiB")
+    assert found.max_context_tokens is not None
+    assert ask(device=None, memory="8GiB", context=found.max_context_tokens).free_bytes >= 0
+    assert ask(device=None, memory="8GiB", context=found.max_context_tokens + 1).free_bytes < 0
+
+
+def test_text_shows_both_budgets(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "plan --model llama-3.1-8b --device rtx-3090 --weights q4_k_m --engine llama_cpp --host-memory 16GiB"
+    assert main(words.split()) == 0
+    out = capsys.readouterr().out
+    assert "n_ctx = 8,192: 8,192 cells shared by 4 slots" in out
+    assert "main memory" in out
+    assert "of 16.00 GiB" in out
+    assert main([*words.split()[:-1], "100MiB"]) == 1
+    assert "main memory is" in capsys.readouterr().out.splitlines()[0]

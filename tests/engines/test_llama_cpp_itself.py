@@ -1,0 +1,138 @@
+"""What llama.cpp prints on this machine's CPU, beside what is planned: small models, real engine."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from planner.answer import Answer, answer
+from planner.choices import Choices, choose
+from planner.line_item import Kind
+from planner.units import MIB
+from tests.engines.tiny_models import write_model
+
+pytestmark = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="needs llama.cpp: pip install xllamacpp")
+
+SECONDS = 60
+ON, OFF = "ENABLED", "DISABLED"
+# The engine says all that is asked of it before it would answer anything; it is ended there.
+START = """
+import json, sys, xllamacpp
+given = json.loads(sys.argv[2])
+params = xllamacpp.CommonParams()
+params.model.path, params.warmup, params.verbosity, params.fit_params = sys.argv[1], False, 4, False
+params.flash_attn_type = getattr(xllamacpp.llama_flash_attn_type, "LLAMA_FLASH_ATTN_TYPE_" + given.pop("flash_attn"))
+for name in ("cache_type_k", "cache_type_v"):
+    setattr(params, name, getattr(xllamacpp.ggml_type, "GGML_TYPE_" + given.pop(name).upper()))
+for name, value in given.items():
+    setattr(params, name, value)
+xllamacpp.Server(params)
+"""
+BUFFER = re.compile(r"CPU(?:_Mapped)?\s+(model|KV|RS|output|compute) buffer size =\s*([\d.]+) MiB")
+CELLS = re.compile(r"n_ctx\s+= (\d+)")
+
+
+def start(path: Path, settings: Mapping[str, object]) -> dict[str, float]:
+    """MiB of each kind of buffer that the engine prints, and its ``n_ctx``."""
+    printed: dict[str, float] = {}
+    command = [sys.executable, "-c", START, str(path), json.dumps(settings)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as engine:
+        assert engine.stdout is not None
+        timer = Timer(SECONDS, engine.kill)
+        timer.start()
+        for line in engine.stdout:
+            if cells := CELLS.search(line):
+                printed["n_ctx"] = int(cells[1])
+            if found := BUFFER.search(line):
+                printed[found[1]] = printed.get(found[1], 0) + float(found[2])
+                if found[1] == "compute":
+                    break
+        timer.cancel()
+        engine.kill()
+    return printed
+
+
+def planned(path: Path, cache: str, context: int, settings: Mapping[str, object]) -> Answer:
+    choices = Choices(
+        model=str(path),
+        memory="1GiB",
+        kv_cache=cache,
+        engine="llama_cpp",
+        context=context,
+        set=tuple(f"{key}={str(value).lower()}" for key, value in {**settings, "n_gpu_layers": 0}.items()),
+    )
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def mib(found: Answer, kind: Kind, name: str) -> float:
+    return sum(item.bytes for item in found.host_items if item.kind is kind and item.name == name) / MIB
+
+
+CASES = [
+    (model, cache, slots, unified, flash)
+    for model in ("llama", "gemma3", "deepseek2", "mamba2", "granitehybrid")
+    for cache, flash in (("f16", ON), ("f16", OFF), ("q8_0", ON), ("q4_0", ON))
+    for slots, unified in ((1, False), (4, False), (4, True))
+    if (model in ("llama", "gemma3") or not unified) and (model != "mamba2" or (cache, flash) == ("f16", ON))
+]
+
+
+@pytest.mark.parametrize(("model", "cache", "slots", "unified", "flash"), CASES)
+def test_printed_buffers_are_as_planned(
+    model: str, cache: str, slots: int, unified: bool, flash: str, tmp_path: Path
+) -> None:
+    """Model, cache, states and outputs to the last digit, for 1,100 tokens a slot: cells come in steps of 256."""
+    path = write_model(model, tmp_path)
+    total = 1_100 if unified else 1_100 * slots
+    printed = start(
+        path,
+        {
+            "n_ctx": total,
+            "n_parallel": slots,
+            "kv_unified": unified,
+            "flash_attn": flash,
+            "cache_type_k": cache,
+            "cache_type_v": cache,
+        },
+    )
+    settings = {"n_parallel": slots, "kv_unified": unified, "flash_attn": "on" if flash == ON else "off"}
+    found = planned(path, cache, 1_100, settings)
+    states = _states(path, cache, settings) * slots
+    assert round(mib(found, Kind.WEIGHTS, "weights"), 2) == pytest.approx(printed["model"], abs=0.011)
+    assert round(mib(found, Kind.CACHE, "cache") - states, 2) == pytest.approx(printed.get("KV", 0), abs=0.011)
+    assert round(states, 2) == pytest.approx(printed.get("RS", 0), abs=0.011)
+    assert round(mib(found, Kind.RUNTIME, "output buffer"), 2) == pytest.approx(printed["output"], abs=0.006)
+    assert found.report is not None
+    assert found.report.pool_tokens == printed["n_ctx"]
+
+
+def _states(path: Path, cache: str, settings: Mapping[str, object]) -> float:
+    """MiB of one slot's recurrent states, which the planner puts on a card if there is one."""
+    choices = Choices(
+        model=str(path),
+        memory="1GiB",
+        kv_cache=cache,
+        engine="llama_cpp",
+        context=1_100,
+        set=tuple(f"{key}={str(value).lower()}" for key, value in settings.items()),
+    )
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload).kv_fixed_bytes / MIB
+
+
+@pytest.mark.parametrize("flash", [ON, OFF])
+@pytest.mark.parametrize(("context", "step"), [(4_096, 512), (4_096, 1_024)])
+def test_the_compute_buffer_lies_within_its_spread(context: int, step: int, flash: str, tmp_path: Path) -> None:
+    path = write_model("wide_llama", tmp_path)
+    given = {"n_ctx": context, "n_parallel": 1, "n_ubatch": step, "flash_attn": flash}
+    printed = start(path, given | {"cache_type_k": "f16", "cache_type_v": "f16"})
+    settings = {"n_parallel": 1, "n_ubatch": step, "flash_attn": "on" if flash == ON else "off"}
+    item = next(i for i in planned(path, "fp16", context, settings).host_items if i.name == "compute buffer")
+    assert item.low_bytes <= printed["compute"] * MIB <= item.high_bytes
