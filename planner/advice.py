@@ -8,6 +8,7 @@ from planner import presets
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS
+from planner.capacity import largest
 from planner.choices import Choices, choose, choose_device
 from planner.deployment import MAX_PARALLEL, Device
 from planner.errors import PlannerError
@@ -15,6 +16,8 @@ from planner.units import format_bytes
 
 WEIGHT_STEPS = ("int8", "int4-g128")
 CACHE_STEPS = ("fp8", "q4_0")
+GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
+"""In place of these for engines that read GGUF files."""
 DOUBLINGS = (2, 4, 8)
 """How many times the cards are tried: beyond that another card or format is the better advice."""
 
@@ -43,6 +46,7 @@ def fixes(choices: Choices, architecture: Architecture, before: Answer) -> tuple
 
 
 def _changes(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
+    reads_gguf = "n_gpu_layers" in presets.engine_data(choices.engine).settings
     longest = before.max_context_tokens
     if longest is not None and longest >= TIGHT_TOKENS:
         yield f"{longest:,} tokens per user instead of {before.context_tokens:,}", replace(choices, context=longest)
@@ -50,14 +54,41 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
         users = "1 user" if before.max_users == 1 else f"{before.max_users:,} users"
         yield f"{users} at once instead of {before.users:,}", replace(choices, users=before.max_users)
     if before.loads:
-        for name in CACHE_STEPS:
+        for name in GGUF_STEPS["cache"] if reads_gguf else CACHE_STEPS:
             smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
             yield f"Cache in {name}", smaller
-    for name in WEIGHT_STEPS:
+    for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
+    if reads_gguf:
+        yield from _offloads(choices, architecture)
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
+
+
+def _offloads(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, Choices]]:
+    """What --fit would choose: experts to main memory, as few layers' as are enough, else whole layers.
+
+    It leaves a margin on the card, and chooses nothing where the user set one of the two.
+    """
+    number = len(architecture.layers)
+    settings = choose(choices, architecture).deployment.settings
+    if settings.given & {"n_gpu_layers", "n_cpu_moe", "cpu_moe"}:
+        return
+    margin_bytes = settings.integer("fit_target") or 0
+
+    def leaves_room(setting: str) -> bool:
+        chosen = choose(replace(choices, set=(*choices.set, setting)), architecture)
+        return answer(architecture, chosen.deployment, chosen.workload).free_bytes >= margin_bytes
+
+    has_experts = any(tensor.active >= 0 for layer in architecture.layers for tensor in layer.tensors)
+    if has_experts and leaves_room(f"n_cpu_moe={number}"):
+        kept = largest(lambda count: leaves_room(f"n_cpu_moe={number - count}"), number)
+        setting, what = f"n_cpu_moe={number - kept}", f"Experts of {number - kept} of {number} layers in main memory"
+    else:
+        kept = largest(lambda count: leaves_room(f"n_gpu_layers={count}"), number)
+        setting, what = f"n_gpu_layers={kept}", f"{kept} of {number + 1} layers on the card"
+    yield f"{what} ({setting}), as --fit would choose", replace(choices, set=(*choices.set, setting))
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:

@@ -1,5 +1,7 @@
 """Fixes are tried, not guessed: each does what it says."""
 
+from dataclasses import replace
+
 import pytest
 
 from planner.advice import Fix, fixes
@@ -58,3 +60,17 @@ def test_where_nothing_is_enough_the_nearest_is_said_not_to_be() -> None:
     assert not any(fix.enough for fix in found)
     assert all(fix.result.startswith("Still ") for fix in found)
     assert "2 × GeForce RTX 4060" in [fix.change for fix in found]
+
+
+def test_llama_cpp_moves_experts_or_layers_to_main_memory_as_fit_would() -> None:
+    """The fewest that leave the margin of 1 GiB: one less would not."""
+    for model, weights, setting in (("qwen3-30b-a3b", "q4_k_m", "n_cpu_moe"), ("qwen3-14b", "q6_k", "n_gpu_layers")):
+        choices = Choices(model=model, memory="10GiB", weights=weights, engine="llama_cpp", context=8_192)
+        fix = next(fix for fix in advised(choices) if setting in fix.change)
+        assert fix.enough
+        name, _, number = fix.choices.set[-1].partition("=")
+        step = -1 if name == "n_cpu_moe" else 1
+        chosen = choose(fix.choices)
+        assert answer(chosen.architecture, chosen.deployment, chosen.workload).free_bytes >= 2**30
+        more = choose(replace(fix.choices, set=(f"{name}={int(number) + step}",)))
+        assert answer(more.architecture, more.deployment, more.workload).free_bytes < 2**30

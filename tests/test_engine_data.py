@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner import presets
 from planner.choices import Choices
 from planner.engine_data import parse_engine_data, parse_version, settle
 from planner.errors import BadPreset, PlannerError
@@ -105,3 +106,27 @@ def test_any_text_gives_settings_or_one_sentence(text: str) -> None:
 def test_a_command_repeats_every_setting() -> None:
     command = Choices(model="m", memory="8GiB", set=("a=1", "b=2")).command()
     assert command == "kvbudget plan --model m --memory 8GiB --set a=1 --set b=2"
+
+
+@pytest.mark.parametrize(
+    ("version", "day"),
+    [
+        ("b6325", (2025, 8, 30)),
+        ("6325", (2025, 8, 30)),
+        ("b7885", (2026, 1, 30)),
+        # Halfway between b6325 and b7885: 76 of 153 days.
+        ("b7105", (2025, 11, 14)),
+        ("b900", (2024, 1, 8)),
+        ("b99999", (2026, 10, 31)),
+        ("2025-11-07", (2025, 11, 7)),
+    ],
+)
+def test_a_build_lies_in_proportion_between_those_whose_days_are_known(version: str, day: tuple[int, int, int]) -> None:
+    assert presets.engine_data("llama_cpp").number(version) == day
+
+
+def test_a_variant_has_its_own_rules_before_those_of_its_base() -> None:
+    base, fork = presets.engine_data("llama_cpp"), presets.engine_data("ik_llama_cpp")
+    assert fork.rules["cache_formats"] == base.rules["cache_formats"]
+    assert fork.rules["window_extra"] != base.rules["window_extra"]
+    assert "mla_attn" in fork.settings.keys() - base.settings.keys()
