@@ -28,6 +28,9 @@ REAL_MODELS = (
 """One for each kind: heads of their own, grouped, one for all, latent, windows, half of them, a hybrid, a state."""
 LATENT_MODEL = "deepseek-v3"
 """Whose compressed vector is lent to other models, to compare."""
+SHARED_USERS = (32, 64, 128)
+SHARED_TOKENS = 65_536
+"""So many users share so many resident tokens, to show what that changes."""
 _GROUPED_HEADS = 8
 _CURVE_POINTS = 64
 

@@ -1,5 +1,7 @@
 """One user's cache across models, beside the weights, shared, and layer by layer."""
 
+import json
+
 import pytest
 
 from planner.cache_comparison import (
@@ -12,6 +14,7 @@ from planner.cache_comparison import (
 )
 from planner.cache_words import attention_words
 from planner.choices import choose_weights
+from planner.cli import main
 from planner.layer_kinds import layer_kinds, spans
 from planner.presets import formats, load_preset
 
@@ -178,3 +181,19 @@ def test_kinds_add_up_to_the_model(model: str) -> None:
 )
 def test_places_in_few_words(indices: list[int], words: str) -> None:
     assert spans(indices) == words
+
+
+def test_the_command_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "7b-class", "--weights", "fp16", "--models", "llama-2-13b,7b-class", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["bytes"], found["bytes_per_token"], found["crossing_tokens"]) == (131_072 * 8_192, 131_072, 106_812)
+    assert [cost["model"] for cost in found["other_models"]] == ["Llama-2-13B"]
+    main(["cache", "qwen2.5-0.5b"])
+    said = capsys.readouterr().out
+    assert "32 × 2,048, 64 × 1,024 and 128 × 512 all hold 65,536 tokens, and all cost 0.75 GiB (768 MiB)." in said
+    assert "**" not in said
+
+
+def test_the_command_refuses_no_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "7b-class", "--context", "0"]) == 2
+    assert capsys.readouterr().err.startswith("context = 0 is not possible")

@@ -5,6 +5,7 @@ COMMANDS = {
     "table": ("planner.commands.table", "models × weight formats × memory sizes"),
     "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
     "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
+    "cache": ("planner.commands.cache", "one conversation by kind of attention, beside other models and the weights"),
     "speed": ("planner.commands.speed", "tokens a second, time to first token, and what bounds them"),
     "cost": ("planner.commands.cost", "what a million tokens cost, and the cheapest cards that do what is asked"),
     "simulate": ("planner.commands.simulate", "many requests at once: throughput, waiting, slots and cache blocks"),

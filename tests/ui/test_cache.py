@@ -89,6 +89,11 @@ def test_the_work_that_a_cache_saves(open_app: OpenApp) -> None:
     assert "take 67.1 MB instead of 16.4 kB" in said
 
 
+def test_the_command_stands_on_the_page(open_app: OpenApp) -> None:
+    said = words(open_app(PAGE, model="qwen2.5-0.5b", context="512", kv_cache="fp8"))
+    assert "kvbudget cache qwen2.5-0.5b --context 512 --kv-cache fp8" in said
+
+
 def test_the_models_to_compare_are_chosen(open_app: OpenApp) -> None:
     app = open_app(PAGE)
     app.multiselect(key="compared").set_value(["Qwen2.5-0.5B", "Llama-3.1-8B"]).run()

@@ -1,10 +1,14 @@
 """Cache: what one conversation costs, why models differ, and when the cache outgrows the model."""
 
+import shlex
+
 import streamlit as st
 
 from planner.architecture import Architecture
 from planner.cache_comparison import (
     REAL_MODELS,
+    SHARED_TOKENS,
+    SHARED_USERS,
     CacheCost,
     cost_of,
     crossing,
@@ -34,8 +38,6 @@ from ui.words import set_up_line
 
 MODEL_PAGE = "ui/pages/model.py"
 MAX_MODELS = 12
-SHARED_USERS = (32, 64, 128)
-SHARED_TOKENS = 65_536
 BY_HAND = "qwen2.5-0.5b"
 """A model small enough to redo its figures by hand."""
 DRAWN_TOKENS = [2**n for n in range(4, 18)]
@@ -63,6 +65,8 @@ def main() -> None:
     _same_tokens(chosen)
     _layers(chosen)
     _arithmetic(chosen)
+    st.header("The same in a terminal", anchor=False)
+    st.code(_command(plan), language="bash", wrap_lines=True)
     page.next_links(
         ("ui/pages/plan.py", "Does it fit my card?", ":material/fact_check:"),
         ("ui/pages/which.py", "What can I run?", ":material/search:"),
@@ -73,6 +77,13 @@ def _cost(architecture: Architecture, chosen: Chosen, is_asked: bool = False) ->
     deployment = chosen.deployment
     tokens = chosen.workload.context_tokens
     return cost_of(architecture, tokens, deployment.kv_cache_k, deployment.kv_cache_v, is_asked)
+
+
+def _command(plan: Scenario) -> str:
+    choices = plan.choices
+    options = {"context": choices.context, "weights": choices.weights, "kv-cache": choices.kv_cache}
+    said = [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
+    return shlex.join(["kvbudget", "cache", choices.model, *said, *(["--online"] if choices.online else [])])
 
 
 def _bar(cost: CacheCost, label: str) -> Bar:
