@@ -70,6 +70,11 @@ def read_index_files(text: bytes, what: str) -> list[str]:
     return sorted(set(_parse_index(text, what)[0].values()))
 
 
+def index_total_bytes(text: bytes, what: str) -> int | None:
+    """The bytes of all tensors that an index states, if it does."""
+    return _total_size(_parse_index(text, what)[1], what)
+
+
 def _parse_index(text: bytes, what: str) -> tuple[dict[str, str], object]:
     """An index's ``weight_map`` from tensor names to files, and its ``metadata``."""
     index = load_json(text, what)

@@ -42,10 +42,10 @@ def header_length(first: bytes, what: str) -> int:
     return length
 
 
-def parse_header(text: bytes, data_bytes: int, what: str) -> list[StoredTensor]:
+def parse_header(text: bytes, data_bytes: int | None, what: str) -> list[StoredTensor]:
     """The tensors in the header *text* of the file *what*, whose data take *data_bytes*, in the order of the data.
 
-    Raises BadFile for anything that does not describe exactly these bytes.
+    ``None``: only the file's beginning is there. Raises BadFile for what does not describe exactly these bytes.
     """
     entries = _object(load_json(text, what), what)
     shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -57,7 +57,7 @@ def parse_header(text: bytes, data_bytes: int, what: str) -> list[StoredTensor]:
             problem = "overlaps the tensor before it" if start < end else "leaves a gap before it"
             raise _wrong(what, tensor.name, f"{problem} (byte {start} after byte {end})")
         end = stop
-    if end != data_bytes:
+    if data_bytes is not None and end != data_bytes:
         state = "is cut short" if end > data_bytes else "has bytes that no tensor describes"
         raise BadFile(
             f"{what} {state}: its header describes {format_count(end)} bytes of tensors and "
