@@ -30,7 +30,7 @@ LAYERS = (
     ("planner.toml_tables",),
     ("planner.presets",),
     ("planner.performance_presets", "planner.model_facts", "planner.model_files", "planner.quality"),
-    ("planner.uploads",),
+    ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),
     ("planner.advice", "planner.bands", "planner.table", "planner.offers", "planner.which"),
     ("planner.cache_comparison",),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from planner import presets
+from planner.custom import read_custom
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
 from planner.formats import find_format
@@ -99,12 +100,19 @@ def _quantize(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
 
+def _custom(key: str, value: str) -> dict[str, Any]:
+    if value:
+        read_custom(value)
+    return {key: value}
+
+
 _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "model": _model,
     "device": _device,
     "weights": _weights,
     "weights_format": _weights_format,
     "quantize": _quantize,
+    "custom": _custom,
     "kv_cache": _cache,
     "kv_cache_format": _cache_format,
     "kv_cache_k": _one_cache,
@@ -120,4 +128,4 @@ def _quoted(value: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value) or "nothing"

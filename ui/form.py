@@ -40,6 +40,7 @@ DEFAULTS: State = {
     "users": 4,
     "device_count": 1,
     "overhead": "1.5GiB",
+    "custom": "",
 }
 """Every field with the value it has when a link says nothing."""
 

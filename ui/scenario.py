@@ -1,6 +1,6 @@
 """The set-up in the sidebar, shared by every page and kept in the address; and the plan that it asks for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -8,12 +8,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.answer import Answer, answer
 from planner.choices import Choices, Chosen, choose
+from planner.custom import MAX_CHARACTERS
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
 from planner.presets import load_preset
 from planner.verdict import Verdict, verdict
 from ui import form, own_config
 from ui.address import NOTES, read_address
+from ui.quality import quality_popover
 from ui.words import ICONS
 
 ONE_ROW = 3
@@ -42,11 +44,17 @@ def sidebar() -> None:
     with st.sidebar:
         st.markdown("**Your set-up**")
         line = st.empty()
-        apart = _main_fields()
+        own, apart, quality = _main_fields()
         with st.expander("More: several cards, runtime, own config", key="more"):
             _more_fields()
     _say_apart(apart)
-    words = scenario().verdict
+    with own:
+        own_config.note()
+    plan = scenario()
+    if plan.answer:
+        with quality:
+            quality_popover(plan.answer)
+    words = plan.verdict
     short = words.short if words else "**no answer yet**: see the page"
     line.markdown(f"{ICONS[words.state] if words else ':material/help:'} {short}")
     if st.session_state.get(NOTES):
@@ -62,6 +70,7 @@ def scenario() -> Scenario:
         if architecture is None:
             architecture = load_preset(choices.model)
         choices = form.to_choices({**state, "model": architecture.name}, architecture.cache_format)
+        choices = replace(choices, online=own_config.is_online())
         chosen = choose(choices, architecture)
         found = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError as error:
@@ -100,10 +109,13 @@ def _read_address() -> None:
         st.rerun()
 
 
-def _main_fields() -> DeltaGenerator:
-    """The fields that every plan needs; returns the place beneath the cache's format."""
+def _main_fields() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """The fields that every plan needs; returns the places for notes on the model, the cache's format, both formats.
+
+    What these say depends on fields that are drawn later.
+    """
     _select("model", "Model", list(form.model_names()), help="Type a part of the name to search.")
-    own_config.note()
+    own = st.container()
     _select(
         "device", "Card", [form.ANOTHER_SIZE, *form.device_names()], help="A card by its name, or any size of memory."
     )
@@ -115,10 +127,10 @@ def _main_fields() -> DeltaGenerator:
     _segments("kv_cache", "Cache stored in", form.COMMON_CACHES, help=_CACHE_HELP)
     if st.session_state["kv_cache"] == form.OTHER:
         _select("kv_cache_format", "Cache format", list(form.format_names("cache")), help=_FORMAT_HELP)
-    apart = st.empty()
+    apart, quality = st.empty(), st.container()
     _number("context", "Tokens per user", MAX_TOKENS, help="Prompt and answer together. 1,000 tokens ≈ 750 words.")
     _number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
-    return apart
+    return own, apart, quality
 
 
 def _say_apart(place: DeltaGenerator) -> None:
@@ -139,6 +151,8 @@ def _more_fields() -> None:
     _select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
     _select("kv_cache_v", "Values stored in", caches, help="*same*: as the cache.")
     own_config.uploader()
+    _text("custom", "Custom config, as JSON", most=MAX_CHARACTERS, help=_CUSTOM_HELP)
+    st.page_link(own_config.OWN_PAGE, label="From Hugging Face, or as a form", icon=":material/edit_note:")
 
 
 def _changed() -> None:
@@ -182,12 +196,16 @@ def _number(key: str, label: str, most: int, **more: Any) -> None:
     )
 
 
-def _text(key: str, label: str, **more: Any) -> None:
+def _text(key: str, label: str, most: int = 40, **more: Any) -> None:
     st.text_input(
-        label, value=form.DEFAULTS[key], max_chars=40, key=key, on_change=_changed, bind="query-params", **more
+        label, value=form.DEFAULTS[key], max_chars=most, key=key, on_change=_changed, bind="query-params", **more
     )
 
 
+_CUSTOM_HELP = (
+    'Keys as in a config.json, such as {"model_type":"llama","hidden_size":4096,…}. It stands in the address: '
+    "a link carries it."
+)
 _WEIGHTS_HELP = (
     "*as published*: as the model's own file stores them, 16 bit for most. **int8** takes half of that, "
     "**int4-g128** a quarter and a little for its scales (4.125 bits). *other*: every format that is known."

@@ -1,0 +1,76 @@
+"""A model that nobody has published: its config as a few keys that fit into a link."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from planner.architecture import Architecture
+from planner.errors import PlannerError
+from planner.model_files import CONFIG, read_config_text
+from planner.readers.json_text import parse_json
+
+TITLE = "Your model"
+MAX_CHARACTERS = 2_000
+MAIN_KEYS = (
+    "num_hidden_layers",
+    "hidden_size",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "intermediate_size",
+    "vocab_size",
+    "max_position_embeddings",
+    "sliding_window",
+)
+"""What a form asks for, by Hugging Face's names; the other keys are written as JSON."""
+
+
+@lru_cache(maxsize=64)
+def read_custom(text: str) -> Architecture:
+    """The architecture of a config written as JSON in a field or a link; raises PlannerError."""
+    if len(text) > MAX_CHARACTERS:
+        raise PlannerError(
+            f"A custom config here has up to {MAX_CHARACTERS:,} characters and this one {len(text):,}: "
+            "upload it as a file."
+        )
+    found = read_config_text(text, TITLE, "The custom config")
+    return replace(found, name=CONFIG, source="tensor shapes of the custom config")
+
+
+def custom_text(fields: Mapping[str, int | None], model_type: str, others: str) -> str:
+    """The config as compact JSON: *fields* that have a number, *model_type*, and *others*, a JSON object of more keys.
+
+    Raises PlannerError for *others* that are not such an object, or name a key that has a field of its own.
+    """
+    more = parse_json(others, "Other keys") if others.strip() else {}
+    given = {"model_type": model_type, **{key: value for key, value in fields.items() if value is not None}}
+    twice = [key for key in more if key in given]
+    if twice:
+        raise PlannerError(f"Other keys name {twice[0]}, which has a field of its own: leave it out of one of them.")
+    return to_text({**given, **more})
+
+
+def to_text(config: Mapping[str, object]) -> str:
+    """*config* as JSON without a blank, as short as it can be in a link."""
+    return json.dumps(dict(config), separators=(",", ":"))
+
+
+def split_config(config: Mapping[str, object]) -> tuple[dict[str, int | None], str, dict[str, object]]:
+    """A config as the form shows it: the main fields, the ``model_type``, and the other keys.
+
+    Of a config with a text model inside, that one; its towers are left out.
+    """
+    inner = config.get("text_config")
+    if "hidden_size" not in config and isinstance(inner, Mapping):
+        config = inner
+    fields = {key: value if isinstance(value := config.get(key), int) else None for key in MAIN_KEYS}
+    others = {key: value for key, value in config.items() if key != "model_type" and fields.get(key) is None}
+    return fields, str(config.get("model_type", "")), others
+
+
+def field_at_fault(sentence: str, keys: Iterable[str]) -> str | None:
+    """The first of *keys* that *sentence* names."""
+    places = {key: match.start() for key in keys if (match := re.search(rf"(?<!\w){re.escape(key)}(?!\w)", sentence))}
+    return min(places, key=lambda key: places[key]) if places else None
