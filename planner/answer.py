@@ -8,8 +8,10 @@ from planner.capacity import max_context_tokens, max_users
 from planner.deployment import Deployment, Workload
 from planner.engines import find_engine
 from planner.engines.base import EngineReport
+from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
+from planner.readers.stored import SERVED_IN_16_BIT
 from planner.weights import active_parameters, parameters, parameters_by_role
 
 
@@ -110,7 +112,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         pool_tokens=longest_tokens if report is None else report.pool_tokens,
         max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
         report=report,
-        warnings=(*architecture.warnings, *_warnings(architecture, deployment, workload), *_said(report)),
+        warnings=(*_of_model(architecture, deployment), *_warnings(architecture, deployment, workload), *_said(report)),
     )
 
 
@@ -118,6 +120,13 @@ def _concurrency(budget: MemoryBudget) -> float | None:
     if budget.kv_request_bytes == 0:
         return None
     return max(0, budget.rank.pool_bytes) / budget.kv_request_bytes
+
+
+def _of_model(architecture: Architecture, deployment: Deployment) -> tuple[str, ...]:
+    """What the model's reader said, less what the plan already follows."""
+    if deployment.weights.name == CHECKPOINT:
+        return architecture.warnings
+    return tuple(sentence for sentence in architecture.warnings if sentence != SERVED_IN_16_BIT)
 
 
 def _said(report: EngineReport | None) -> tuple[str, ...]:

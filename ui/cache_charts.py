@@ -153,7 +153,6 @@ def arithmetic_chart(steps: Sequence[CacheArithmetic], tokens: int, ink: str = c
             "tokens": step.tokens,
             "recomputed": step.recomputed,
             "cached": step.cached,
-            "middle": (step.recomputed * step.cached) ** 0.5,
             "times": f"{step.ratio:,.0f} times",
         }
         for step in steps
@@ -163,10 +162,10 @@ def arithmetic_chart(steps: Sequence[CacheArithmetic], tokens: int, ink: str = c
     layers = [
         lines.mark_line(color=colours.CACHE, strokeWidth=3, strokeDash=[6, 4]).encode(y=_work(y, "recomputed")),
         lines.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=_work(y, "cached")),
-        third.mark_text(text="without a cache: T³", align="right", dx=-4, dy=-14, fontWeight=_STRONG, color=ink).encode(
+        third.mark_text(text="without: T³", align="right", dx=-4, dy=-14, fontWeight=_STRONG, color=ink).encode(
             y=_work(y, "recomputed")
         ),
-        third.mark_text(text="with a cache: T²", align="left", dx=6, dy=14, fontWeight=_STRONG, color=ink).encode(
+        third.mark_text(text="with: T²", align="left", dx=6, dy=14, fontWeight=_STRONG, color=ink).encode(
             y=_work(y, "cached")
         ),
         *_ratio_mark([row for row in rows if row["tokens"] == tokens], x, y, ink),
@@ -187,8 +186,8 @@ def _ratio_mark(rows: list[dict[str, object]], x: alt.X, y: alt.Y, ink: str) -> 
         mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5).encode(
             y=_work(y, "cached"), y2="recomputed:Q"
         ),
-        mark.mark_text(align="right", dx=-8, fontWeight=_STRONG, color=ink).encode(
-            y=_work(y, "middle"), text="times:N"
+        mark.mark_text(align="right", dx=-4, dy=-14, fontWeight=_STRONG, color=ink).encode(
+            y=_work(y, "recomputed"), text="times:N"
         ),
     ]
 

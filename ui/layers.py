@@ -6,6 +6,7 @@ from planner.choices import Chosen
 from planner.layer_kinds import LayerKind, layer_kinds
 from planner.units import format_bytes, format_parameters, format_rate
 from ui.cache_charts import layer_bars
+from ui.draw import draw
 from ui.html_table import html_table
 
 
@@ -14,8 +15,9 @@ def show_layers(chosen: Chosen, with_parameters: bool = False) -> None:
     architecture, deployment = chosen.architecture, chosen.deployment
     tokens = chosen.workload.context_tokens
     kinds = layer_kinds(architecture, deployment.kv_cache_k, deployment.kv_cache_v, tokens)
-    st.altair_chart(
-        layer_bars(kinds),
+    draw(
+        layer_bars,
+        kinds,
         alt="; ".join(f"layers {kind.spans}: {kind.words}, {format_bytes(kind.bytes)} each" for kind in kinds) + ".",
         key="layers",
     )

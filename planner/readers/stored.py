@@ -6,6 +6,10 @@ from planner.formats import NumberFormat
 from planner.readers.values import Values
 
 _FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
+SERVED_IN_16_BIT = (
+    "The checkpoint is stored in 32 bit; it is usually served in 16 bit: choose bf16 weights to plan for that."
+)
+"""Said of a model, and of a plan that keeps its weights as they are stored."""
 _KEYS = ("dtype", "torch_dtype")
 
 
@@ -37,9 +41,7 @@ def _named(
     if dtype not in _FORMATS:
         raise values.wrong(key, dtype, f"one of {', '.join(_FORMATS)}")
     if dtype == "float32":
-        return formats["fp32"], (
-            "The checkpoint is stored in 32 bit; it is usually served in 16 bit: choose bf16 weights to plan for that.",
-        )
+        return formats["fp32"], (SERVED_IN_16_BIT,)
     return formats[_FORMATS[dtype]], ()
 
 

@@ -43,6 +43,18 @@ def test_the_first_page_is_a_plan_that_works(open_app: OpenApp) -> None:
     assert "weights bf16, as published" in app.caption[0].value
 
 
+def test_a_checkpoint_in_32_bit_says_what_is_usual_until_it_is_chosen(open_app: OpenApp) -> None:
+    stored = "stored in 32 bit; it is usually served in 16 bit"
+    assert stored in words(open_app(model="gemma-2-9b"))
+    assert stored not in words(open_app(model="gemma-2-9b", weights="bf16"))
+
+
+def test_a_context_beyond_the_models_limit_is_planned_with_a_note(open_app: OpenApp) -> None:
+    app = open_app(model="gemma-2-9b", weights="bf16", context="16384", users="1")
+    assert "16,384 tokens are more than Gemma-2-9B was made for (8,192): the memory is counted" in words(app)
+    assert app.title[0].value.endswith("to spare")
+
+
 def test_the_items_show_their_arithmetic(open_app: OpenApp) -> None:
     said = words(open_app(model="gemma-3-27b", device="h100-sxm", users="1"))
     assert "52 × 2 (key and value) × 16 heads × 128 × 2 B × 1,024 tokens (the window is full)" in said

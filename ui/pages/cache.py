@@ -31,6 +31,7 @@ from planner.presets import find_model, load_preset
 from planner.units import format_bytes, format_rate
 from ui import form, page
 from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars
+from ui.draw import draw
 from ui.html_table import html_table
 from ui.layers import show_layers
 from ui.scenario import Scenario, scenario
@@ -97,7 +98,7 @@ def _format_words(chosen: Chosen) -> str:
 
 def _real_models(own: CacheCost, chosen: Chosen) -> None:
     st.header(f"One user, {own.tokens:,} tokens, {_format_words(chosen)}", anchor=False)
-    place = st.empty()
+    place = st.container()
     with st.expander("Compare with other models", key="compare"):
         names = st.multiselect(
             "Models",
@@ -110,11 +111,13 @@ def _real_models(own: CacheCost, chosen: Chosen) -> None:
         )
     costs = [_cost(load_preset(form.model_names()[name]), chosen) for name in names if name != own.model]
     costs = sorted([own, *costs], key=lambda cost: -cost.bytes)
-    place.altair_chart(
-        one_user_bars([_bar(cost, f"{cost.model}: {cost.attention}") for cost in costs]),
-        alt="; ".join(f"{cost.model}, {cost.attention}: {format_bytes(cost.bytes)}" for cost in costs) + ".",
-        key="real_models",
-    )
+    with place:
+        draw(
+            one_user_bars,
+            [_bar(cost, f"{cost.model}: {cost.attention}") for cost in costs],
+            alt="; ".join(f"{cost.model}, {cost.attention}: {format_bytes(cost.bytes)}" for cost in costs) + ".",
+            key="real_models",
+        )
 
 
 def _why(plan: Scenario) -> None:
@@ -143,8 +146,9 @@ def _other_heads(chosen: Chosen) -> None:
         )
         return
     st.markdown(heads_sentence(variants))
-    st.altair_chart(
-        one_user_bars([_bar(cost, cost.attention) for cost in variants]),
+    draw(
+        one_user_bars,
+        [_bar(cost, cost.attention) for cost in variants],
         alt="; ".join(f"{cost.attention}: {format_bytes(cost.bytes)}" for cost in variants) + ".",
         key="variants",
     )
@@ -160,8 +164,11 @@ def _crossing(chosen: Chosen, own: CacheCost) -> None:
     sentence = crossing_sentence(found, architecture.title, architecture.max_position_embeddings)
     st.header("When the cache outgrows the model", anchor=False)
     st.markdown(sentence)
-    st.altair_chart(
-        crossing_chart(found, architecture.max_position_embeddings, own.bytes_per_token),
+    draw(
+        crossing_chart,
+        found,
+        architecture.max_position_embeddings,
+        own.bytes_per_token,
         alt=sentence.replace("**", ""),
         key="crossing",
     )
@@ -190,8 +197,10 @@ def _arithmetic(chosen: Chosen) -> None:
         "multiplies and adds *d·T(T+1)* times with a cache and *d·T(T+1)(2T+1)/3* times without: *(2T+1)/3* times as "
         f"often, and that grows without end. {arithmetic_sentence(cache_arithmetic(tokens))}"
     )
-    st.altair_chart(
-        arithmetic_chart([cache_arithmetic(step) for step in sorted({*DRAWN_TOKENS, tokens})], tokens),
+    draw(
+        arithmetic_chart,
+        [cache_arithmetic(step) for step in sorted({*DRAWN_TOKENS, tokens})],
+        tokens,
         alt=f"Multiply-accumulates over tokens. {arithmetic_sentence(cache_arithmetic(tokens)).replace('**', '')}",
         key="arithmetic",
     )

@@ -43,6 +43,7 @@ def main() -> None:
         page.problem(plan.problem)
         return
     heading, explained = st.empty(), st.empty()
+    heading.title("What can I run?", anchor=False)
     asks = {FILE: _files, CARD: _cards, MODEL: _models}
     ask = st.segmented_control(
         "What do you want to know?", list(asks), default=FILE, required=True, key="ask", bind="query-params"
