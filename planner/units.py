@@ -111,8 +111,8 @@ def words_for_tokens(tokens: int) -> int:
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """A user's own text, cut so that an error stays one readable line."""
-    flat = " ".join(text.split())
+    """A user's own text, cut and without control characters, so that an error stays one readable line."""
+    flat = "".join(letter if letter.isprintable() else "\ufffd" for letter in " ".join(text.split()))
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

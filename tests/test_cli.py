@@ -30,6 +30,12 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
     return code, captured.out, captured.err
 
 
+def test_a_limit_may_be_infinite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(LLAMA | {"time_step_limit": [0.0, float("inf")]}))
+    assert run(capsys, "plan", "--model", str(file), "--memory", "80GiB")[0] == 0
+
+
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """The sentence with which *words* are refused: exit 2, nothing on stdout, one line on stderr."""
     code, out, err = run(capsys, *words)
@@ -175,6 +181,11 @@ def test_the_nearest_name_is_offered(capsys: pytest.CaptureFixture[str]) -> None
         (json.dumps(LLAMA | {"num_hidden_layers": float("nan")}), "num_hidden_layers"),
         (json.dumps(LLAMA | {"num_hidden_layers": float("inf")}), "num_hidden_layers"),
         (json.dumps(LLAMA | {"num_hidden_layers": [32]}), "num_hidden_layers"),
+        (json.dumps(LLAMA | {"rope_theta": float("inf")}), "inf under key 'rope_theta', which is not a number"),
+        (json.dumps(LLAMA | {"rope_scaling": {"factor": [float("nan")]}}), "nan under key 'factor'"),
+        (json.dumps(LLAMA | {"model_type": ["llama"]}), "is not the name of a family"),
+        (json.dumps(LLAMA | {"model_type": "\U0001f4a5\u202e\x00\n"}), "is not the name of a family"),
+        (json.dumps(LLAMA | {"model_type": "x" * 1000}), "is not the name of a family"),
         (json.dumps(LLAMA | {"num_hidden_layers": None}), "num_hidden_layers"),
         (json.dumps({k: v for k, v in LLAMA.items() if k != "vocab_size"}), "vocab_size"),
         (json.dumps({k: v for k, v in LLAMA.items() if k != "model_type"}), "model_type"),

@@ -1,5 +1,6 @@
 """A Hugging Face ``config.json`` to an Architecture."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,8 @@ from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.unknown import assumed_warning, bounding_family, check_refused, check_understood, check_used
 from planner.readers.values import Values
 from planner.units import shorten
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +110,12 @@ def read_config(
 def _model_type(config: Mapping[str, object], knowledge: Knowledge) -> str:
     """The file's model_type, or the one of its class's name where a file of old lacks it."""
     model_type = config.get("model_type")
-    if isinstance(model_type, str) and model_type:
+    if isinstance(model_type, str) and _NAME.fullmatch(model_type):
         return model_type
+    if model_type:
+        raise UnsupportedModel(
+            f"model_type {shorten(str(model_type))!r} is not the name of a family; write one such as 'llama'."
+        )
     match config.get("architectures"):
         case [str() as name, *_] if name in knowledge.unknown_rules().architectures:
             return knowledge.unknown_rules().architectures[name]

@@ -1,17 +1,19 @@
 """A config file's text to a dictionary, with one sentence for everything that can be wrong with it."""
 
 import json
+from math import isfinite
 
 from planner.errors import BadFile
-from planner.units import MIB, format_count
+from planner.units import MIB, format_count, shorten
 
 MAX_JSON_BYTES = 16 * MIB
+_UNBOUNDED = "_limit"
 
 
 def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object]:
     """The JSON object in *data*, UTF-8 with or without a byte-order mark; raises BadFile, naming *what*.
 
-    ``Infinity`` and ``NaN`` are accepted, as published files have them; whoever reads such a value decides.
+    ``Infinity`` and ``NaN`` are refused but for limits: published files have ``time_step_limit = [0.0, Infinity]``.
     """
     if len(data) > MAX_JSON_BYTES:
         raise BadFile(f"{what} is {format_count(len(data))} bytes long; a config is read up to 16 MiB.")
@@ -29,7 +31,21 @@ def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object
         raise BadFile(f"{what} has a number with too many digits.") from None
     if not isinstance(parsed, dict):
         raise BadFile(f"{what} holds a JSON {_JSON_NAMES.get(type(parsed), 'value')}; a config is an object of keys.")
+    _check_finite(parsed, what)
     return parsed
+
+
+def _check_finite(parsed: dict[str, object], what: str) -> None:
+    """Raise for a number that is none, naming its key."""
+    waiting: list[tuple[str, object]] = list(parsed.items())
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, float) and not isfinite(value) and not key.endswith(_UNBOUNDED):
+            raise BadFile(f"{what} has {value} under key {shorten(key)!r}, which is not a number; write a finite one.")
+        if isinstance(value, dict):
+            waiting += value.items()
+        elif isinstance(value, list):
+            waiting += ((key, item) for item in value)
 
 
 _JSON_NAMES: dict[type, str] = {list: "list", str: "string", int: "number", float: "number", bool: "boolean"}
