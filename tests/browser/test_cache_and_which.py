@@ -44,8 +44,8 @@ def test_other_models_are_compared_by_typing_and_stay_in_the_address(open_page: 
     page = open_page("/cache")
     page.get_by_text("Compare with other models").click()
     box = page.get_by_role("combobox", name="Models")
-    box.click()
-    page.keyboard.type("Qwen2.5-0.5B")
+    box.click(trial=True)  # until the expander is still
+    box.press_sequentially("Qwen2.5-0.5B", delay=30)
     page.get_by_role("option", name="Qwen2.5-0.5B", exact=True).click()
     expect(page.get_by_test_id("stVegaLiteChart").first).to_contain_text("Qwen2.5-0.5B: seven heads share (GQA)")
     page.wait_for_url("**compared=**")
