@@ -1,0 +1,170 @@
+"""From lines to starts: which engine speaks, where a start begins, and lines that a terminal broke in two."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import IO
+
+from planner.logs.lines import numbered_lines
+from planner.logs.patterns import Format, Pattern, readings_in, settings_in
+from planner.logs.readings import Failure, Reading, Readings, Start
+
+MAX_STARTS = 1_000
+MAX_READINGS = 10_000
+"""Of one start; eight devices of the longest known log print fewer than 200."""
+_MESSAGE_CHARACTERS = 400
+_PREFIX_CHARACTERS = 200
+_WINDOW_CHARACTERS = 1_200
+_MAX_PIECES = 16
+_WORD_CHARACTERS = 64
+"""How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_BEFORE_A_START = {"free", "card", "required", "offloaded", "offloadable"}
+"""What an engine prints about the card before it says which model it loads."""
+
+# A line that begins so is one of its own, not the rest of another.
+_OWN_LINE = re.compile(
+    r"\s{0,8}(?:\x1b|\(\w{1,40} pid=|\[|\d{4}[-/]\d\d|\d\d[-:]\d\d|INFO|WARN|ERROR|DEBUG|"
+    r"time=|llama_|llm_|print_info|load_tensors)"
+)
+
+Finish = Mapping[str, Callable[[Iterable[Reading]], tuple[Reading, ...]]]
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A start that is being read."""
+
+    engine: str
+    line: int
+    version: str = ""
+    model: str = ""
+    has_begun: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    readings: list[Reading] = field(default_factory=list)
+    failure: Failure | None = None
+
+    def printed(self, rank: str) -> bool:
+        """Whether the model's own figures have come already, from *rank* or from any where that has no name."""
+        return any(r.name not in _BEFORE_A_START and r.rank.startswith(rank) for r in self.readings)
+
+
+def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readings:
+    """Every start in *stream*; starts that print nothing about memory are left out."""
+    collector = _Collector(formats)
+    number = 0
+    for number, line in numbered_lines(stream):
+        collector.feed(number, line)
+    starts = tuple(
+        Start(
+            engine=draft.engine,
+            line=draft.line,
+            version=draft.version,
+            model=draft.model,
+            settings=draft.settings,
+            readings=finish.get(draft.engine, tuple)(draft.readings),
+            failure=draft.failure,
+        )
+        for draft in collector.drafts
+        if draft.readings or draft.failure
+    )
+    return Readings(starts=starts, lines=number, cut=bool(stream.read(1)))
+
+
+class _Collector:
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self._by_word: dict[str, list[tuple[Pattern, Format]]] = {}
+        for of in formats:
+            for found in of.patterns:
+                self._by_word.setdefault(found.word, []).append((found, of))
+        self._engines = {of.engine for of in formats}
+        self._before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_MAX_PIECES)
+        self.drafts: list[_Draft] = []
+
+    def feed(self, number: int, line: str) -> None:
+        """Takes what *line* says, and what it completes of the lines before it."""
+        words = self._by_word.keys() & _WORD.findall(line)
+        if _OWN_LINE.match(line):
+            self._before.clear()
+        for found, of, match in self._matches(line, words):
+            self._take(found, of, match, number)
+        if self._before:
+            self._complete(line, words, number)
+        if line.strip():
+            self._before.append((line, frozenset(words)))
+
+    def _complete(self, line: str, words: Set[str], number: int) -> None:
+        """What *line* is the end of. A terminal cuts anywhere, a mail program between words."""
+        pieces = [text for text, _ in self._before]
+        earlier = frozenset[str]().union(*(found for _, found in self._before))
+        taken = set()
+        for before, glue, rest in (("".join(pieces), "", line), (" ".join(map(str.strip, pieces)), " ", line.lstrip())):
+            head, rest = before[-_WINDOW_CHARACTERS:] + glue, rest[:_WINDOW_CHARACTERS]
+            across = self._by_word.keys() & _WORD.findall(
+                pieces[-1][-_WORD_CHARACTERS:] + glue + rest[:_WORD_CHARACTERS]
+            )
+            for found, of, match in self._matches(head + rest, words | earlier | across):
+                is_across = match.start() < len(head) < match.end()
+                if is_across and id(found) not in taken and not found.regex.match(head, match.start()):
+                    self._take(found, of, match, number)
+                    taken.add(id(found))
+
+    def _matches(self, text: str, words: Iterable[str]) -> list[tuple[Pattern, Format, re.Match[str]]]:
+        """Everything in *text* that has one of *words*, in the order in which it stands there."""
+        found = [
+            (found, of, match)
+            for word in words
+            for found, of in self._by_word[word]
+            for match in found.regex.finditer(text)
+        ]
+        return sorted(found, key=lambda each: (each[2].start(), each[0].word))
+
+    def _take(self, found: Pattern, of: Format, match: re.Match[str], number: int) -> None:
+        rank = of.rank(match.string[max(0, match.start() - _PREFIX_CHARACTERS) : match.start()])
+        readings = list(readings_in(match, number, rank))
+        settings = settings_in(match)
+        groups = match.groupdict()
+        pairs = groups.get("pairs__")
+        if found.pairs and pairs:
+            settings = dict(found.pairs(pairs)) | settings
+        draft = self._draft(found, of, readings, groups.get("rank__") or rank, number)
+        if draft is None:
+            return
+        draft.version = groups.get("version__") or draft.version
+        draft.model = groups.get("model__") or settings.get("model") or settings.get("model_path") or draft.model
+        draft.settings.update(settings)
+        if len(draft.readings) < MAX_READINGS:
+            draft.readings += readings
+        if found.fails and draft.failure is None:
+            message = match.string[match.start() :][:_MESSAGE_CHARACTERS].strip()
+            draft.failure = Failure(kind=found.fails, message=message, line=number)
+
+    def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> _Draft | None:
+        """The start that this line belongs to; ``None`` for a mere setting in another engine's log."""
+        engine = found.engine or of.engine
+        current = self.drafts[-1] if self.drafts else None
+        if current is not None and (of.engine == current.engine or self._variant(of, current)):
+            if found.begins and current.has_begun and (current.failure or current.printed(rank)):
+                current = self._new(engine, number, current)
+        elif current is None or readings or found.begins or found.fails:
+            current = self._new(engine, number, None)
+        else:
+            return None
+        current.has_begun |= found.begins
+        if found.engine:
+            current.engine = found.engine
+        return current
+
+    def _variant(self, of: Format, current: _Draft) -> bool:
+        """Whether *current* is of a variant of the engine *of*, which has no format of its own."""
+        return current.engine not in self._engines and any(p.engine == current.engine for p in of.patterns)
+
+    def _new(self, engine: str, number: int, before: _Draft | None) -> _Draft:
+        draft = _Draft(engine=engine, line=number)
+        if before is not None:
+            draft.version, draft.engine = before.version, before.engine
+            draft.settings = {key: before.settings[key] for key in ("device",) if key in before.settings}
+        if len(self.drafts) < MAX_STARTS:
+            self.drafts.append(draft)
+        return draft

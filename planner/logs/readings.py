@@ -1,0 +1,67 @@
+"""What a start-up log says: figures with unit, place and rank, the engine's own settings, and why it failed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One printed figure. *unit*: ``bytes``, ``tokens``, ``blocks``, ``requests``, ``layers`` or ``percent``.
+
+    *step* is one unit of the last printed digit: 0.01 GiB is 10,737,418 bytes. *rank* is the worker or device that
+    printed it, as the log calls it; empty where there is one.
+    """
+
+    name: str
+    value: int | float
+    unit: str
+    line: int
+    step: int | float = 0
+    rank: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a start ended, with the engine's own *message*.
+
+    *kind*: ``request`` (one does not fit), ``pool`` (nothing is left for the cache), ``free`` (the card is not free),
+    ``states`` (too few blocks for recurrent states), ``memory`` (an allocation failed).
+    """
+
+    kind: str
+    message: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """One start of one engine with one model. *version* and *model* are empty where the log does not say."""
+
+    engine: str
+    line: int
+    version: str = ""
+    model: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    readings: tuple[Reading, ...] = ()
+    failure: Failure | None = None
+
+    def named(self, name: str) -> tuple[Reading, ...]:
+        """All readings called *name*, one a rank or more."""
+        return tuple(reading for reading in self.readings if reading.name == name)
+
+    def least(self, name: str) -> Reading | None:
+        """The smallest reading called *name*: of pools, the one that decides."""
+        return min(self.named(name), key=lambda reading: reading.value, default=None)
+
+    def most(self, name: str) -> Reading | None:
+        """The largest reading called *name*: of weights, the fullest rank's."""
+        return max(self.named(name), key=lambda reading: reading.value, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """Every start in a log, in order. *cut*: the log is longer than what is read."""
+
+    starts: tuple[Start, ...]
+    lines: int
+    cut: bool = False

@@ -1,0 +1,76 @@
+"""SGLang's memory lines; its ``GB`` is GiB. One line a rank, ``TP0`` in the prefix.
+
+Source: python/sglang/srt/model_executor/model_runner.py, mem_cache/memory_pool.py, and public reports.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from planner.logs.patterns import Format, pairs_of, pattern
+from planner.logs.readings import Reading
+from planner.logs.vllm import rank
+
+SETTINGS = pairs_of(
+    *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
+    *("tp_size", "pp_size", "dp_size", "ep_size", "max_running_requests", "max_total_tokens", "chunked_prefill_size"),
+    *("cuda_graph_max_bs", "disable_cuda_graph", "speculative_algorithm", "speculative_num_draft_tokens"),
+    *("mamba_full_memory_ratio", "max_mamba_cache_size", "swa_full_tokens_ratio", "disable_radix_cache"),
+)
+_TWICE = ("weights", "pool_tokens", "cache", "keys", "values", "graphs")
+"""What a draft model prints after the model itself has."""
+
+FORMAT = Format(
+    engine="sglang",
+    rank=rank,
+    patterns=(
+        pattern("server_args", r"server_args=ServerArgs\((?P<pairs__>.*)", begins=True, pairs=SETTINGS),
+        pattern("sglang", r"sglang[ =:]{1,3}v?(?P<version__>\d{1,3}\.\d{1,3}\.[\w.]{1,40})"),
+        pattern("begin", r"Load weight begin\. avail mem=<free__gib> GB"),
+        pattern(
+            "end",
+            r"Load weight end\..{0,120}?avail mem=<free_after_load__gib> GB, mem usage=<weights__gib> GB",
+        ),
+        pattern("dtype", r"Using KV cache dtype: torch\.(?P<set__kv_cache_dtype>\w{1,40})"),
+        pattern(
+            "allocated",
+            r"KV Cache is allocated\.(?: dtype: [\w.]{1,40},)? #tokens: <pool_tokens__tokens>,\s{1,4}"
+            r"K size: <keys__gib> GB, V size: <values__gib> GB",
+        ),
+        pattern(
+            "allocated",
+            r"KV Cache is allocated\.(?: dtype: [\w.]{1,40},)? #tokens: <pool_tokens__tokens>, "
+            r"KV size: <cache__gib> GB",
+        ),
+        pattern(
+            "Mamba",
+            r"Mamba Cache is allocated\. max_mamba_cache_size: <states__requests>,\s{1,4}conv_state size: "
+            r"<conv_states__gib> ?GB,\s{1,4}ssm_state size: <ssm_states__gib> ?GB"
+            r"(?:,? intermediate_ssm_state_cache size: <draft_states__gib> ?GB)?",
+        ),
+        pattern(
+            "full_layer_tokens",
+            r"full_layer_tokens=<full_tokens__tokens>, swa_layer_tokens=<window_tokens__tokens>",
+        ),
+        pattern("pool", r"Memory pool end\. avail mem=<free_after_pool__gib> GB"),
+        pattern("Capture", r"Capture cuda graph end\..{0,60}?mem usage=<graphs__gib> GB"),
+        pattern(
+            "max_total_num_tokens",
+            r"max_total_num_tokens=<printed_tokens__tokens>(?:, chunked_prefill_size="
+            r"<set__chunked_prefill_size>, max_prefill_tokens=<set__max_prefill_tokens>, "
+            r"max_running_requests=<set__max_running_requests>, context_len=<set__context_length>)?",
+        ),
+        pattern("increase", r"Not enough memory\. Please try to increase --mem-fraction-static", fails="pool"),
+    ),
+)
+
+
+def name_drafts(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    """The second of a rank's lines of one kind is its draft model's: ``draft_weights``, ``draft_pool_tokens``, …"""
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for reading in readings:
+        key = reading.name, reading.rank
+        again = reading.name in _TWICE and key in seen
+        seen.add(key)
+        found.append(replace(reading, name=f"draft_{reading.name}") if again else reading)
+    return tuple(found)

@@ -1,0 +1,158 @@
+"""vLLM's memory lines, from 0.4 to 0.30; its ``GB`` of old is GiB.
+
+Source: vllm/v1/worker/gpu_worker.py, vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py, and public reports.
+"""
+
+import re
+
+from planner.logs.patterns import Format, pairs_of, pattern
+
+SETTINGS = pairs_of(
+    *("model", "dtype", "quantization", "kv_cache_dtype", "max_model_len", "max_seq_len", "block_size"),
+    *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel"),
+    *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "cpu_offload_gb"),
+    *("max_num_seqs", "max_num_batched_tokens", "enforce_eager", "enable_prefix_caching", "skip_mm_profiling"),
+    *("mamba_cache_mode", "mamba_ssm_cache_dtype", "disable_hybrid_kv_cache_manager"),
+    *("num_speculative_tokens", "method"),
+)
+_NAMED = re.compile(r"(?<![A-Za-z])(?:(?:DP|PP|TP|EP)\d{1,4}[ _]?){1,4}|\brank[= ]\d{1,4}")
+_PROCESS = re.compile(r"Worker\w{0,20} pid=(\d{1,8})")
+
+
+def rank(prefix: str) -> str:
+    """The worker in a line's prefix, such as ``TP1``; its process where it has no number.
+
+    >>> rank("(Worker_DP0_TP1 pid=77) INFO"), rank("(RayWorkerWrapper pid=12, ip=10.0.0.1)"), rank("(EngineCore pid=5)")
+    ('DP0 TP1', 'pid 12', '')
+    """
+    if named := _NAMED.search(prefix):
+        return named[0].rstrip("_ ").replace("_", " ").replace("=", " ")
+    process = _PROCESS.search(prefix)
+    return f"pid {process[1]}" if process else ""
+
+
+FORMAT = Format(
+    engine="vllm",
+    rank=rank,
+    patterns=(
+        pattern("vLLM", r"vLLM API server version <version__>", begins=True),
+        pattern(
+            "engine",
+            r"Initializing an? (?:V[01] )?LLM engine \(<version__>\) with config:? (?P<pairs__>.*)",
+            begins=True,
+            pairs=SETTINGS,
+        ),
+        pattern("args", r"non-default args: (?P<pairs__>.*)", begins=True, pairs=SETTINGS),
+        pattern("Using", r"Using max model len <set__max_model_len>"),
+        pattern(
+            "prefill",
+            r"Chunked prefill is enabled with max_num_batched_tokens=<set__max_num_batched_tokens>",
+        ),
+        pattern("took", r"Loading model weights took <weights__gib> Gi?B"),
+        pattern("took", r"Model loading took <weights__gib> Gi?B"),
+        pattern("Checkpoint", r"Checkpoint size: <checkpoint__gib> GiB"),
+        pattern(
+            "total_gpu_memory",
+            r"total_gpu_memory=<card__gib>GiB,? initial_memory_usage=SIZEGiB,? peak_torch_memory=SIZEGiB,? "
+            r"memory_usage_post_profile=SIZEGi?B,? non_torch_memory=<non_torch__gib>GiB,? "
+            r"kv_cache_size=<pool__gib>GiB,? gpu_memory_utilization=<set__gpu_memory_utilization>",
+        ),
+        pattern(
+            "total_gpu_memory",
+            r"total_gpu_memory \(<card__gib>GiB\) x gpu_memory_utilization "
+            r"\(<set__gpu_memory_utilization>\) = <budget__gib>GiB",
+        ),
+        pattern(
+            "take",
+            r"model weights take <weights__gib>GiB; non_torch_memory takes <non_torch__gib>GiB; "
+            r"PyTorch activation peak memory takes <activations__gib>GiB; "
+            r"the rest of the memory reserved for KV Cache is <pool__gib>GiB",
+        ),
+        pattern("blocks", r"# (?:GPU|CUDA|cuda|rocm|cpu|xpu) blocks: <blocks__blocks>"),
+        pattern("Available", r"Available KV cache memory: <pool__gib> GiB"),
+        pattern("size", r"GPU KV cache size: <pool_tokens__tokens> tokens"),
+        pattern(
+            "concurrency",
+            r"Maximum concurrency for <set__max_model_len> tokens per request: <concurrency__requests>x",
+        ),
+        pattern(
+            "num_gpu_blocks_override",
+            r"Overriding num_gpu_blocks=<blocks__blocks> with "
+            r"num_gpu_blocks_override=<set__num_gpu_blocks_override>",
+        ),
+        pattern("capturing", r"Graph capturing finished in \d+ secs?, took <graphs__gib> GiB"),
+        pattern(
+            "startup",
+            r"Free memory on device (?:\S{1,20} )?\(<free__gib>/<card__gib> GiB\) on startup\. Desired GPU "
+            r"memory utilization is \(<set__gpu_memory_utilization>, <budget__gib> GiB\)",
+        ),
+        pattern(
+            "activation",
+            r"Actual usage is <weights__gib> GiB for weight, <activations__gib> GiB for peak activation, "
+            r"<non_torch__gib> GiB for non-torch memory, and <graphs__gib> GiB for CUDAGraph memory",
+        ),
+        pattern(
+            "activation",
+            r"Actual usage is <consumed__gib> GiB for consumed memory \(weights \+ non-torch\), "
+            r"<activations_and_estimate__gib> GiB for peak activation, and <graphs__gib> GiB for CUDAGraph",
+        ),
+        pattern(
+            "usage",
+            r"Actual usage: <weights__gib> GiB for weights, <activations__gib> GiB for peak activation, "
+            r"<non_torch__gib> GiB for non-torch memory, <graphs__gib> GiB for NPU graph memory",
+        ),
+        pattern(
+            "utilize",
+            r"--kv-cache-memory(?:-bytes)?=<suggested_pool__bytes>` \(SIZE GiB\) to fit into requested memory, "
+            r"or `--kv-cache-memory(?:-bytes)?=<largest_pool__bytes>`",
+        ),
+        pattern("Estimated", r"Estimated CUDA graph memory: <graph_estimate__gib> GiB total"),
+        pattern("pool", r"CUDA graph pool memory: <graphs__gib> GiB \(actual\)"),
+        pattern(
+            "Initial",
+            r"Initial free memory <free__gib> GiB, reserved <pool__gib> GiB memory for KV Cache",
+        ),
+        pattern("Setting", r"Setting (?:attention|kv cache) block size to <block__tokens>"),
+        pattern("Padding", r"Padding mamba page size by <state_padding__percent>%"),
+        pattern(
+            "padding",
+            r"Add <padding__layers> padding layers, may waste at most <layer_padding__percent>%",
+        ),
+        pattern(
+            "Encoder",
+            r"Encoder cache will be initialized with a budget of <encoder__tokens> tokens",
+        ),
+        pattern(
+            "stored",
+            r"max seq len \(<set__max_model_len>\) is larger than the maximum number of tokens that can be "
+            r"stored in KV cache \(<pool_tokens__tokens>\)",
+            fails="request",
+        ),
+        pattern(
+            "needed",
+            r"max seq len \(<set__max_model_len>\), \(?<request__gib> GiB KV cache is needed, which is larger "
+            r"than the available KV cache memory \(<pool__gib> GiB\)",
+            fails="request",
+        ),
+        pattern("estimated", r"estimated maximum model length is <longest_start__tokens>"),
+        pattern("No", r"No available memory for the cache blocks", fails="pool"),
+        pattern(
+            "startup",
+            r"Free memory on device (?:\S{1,20} )?\(<free__gib>/<card__gib> GiB\) on startup is less than "
+            r"desired GPU memory utilization \(<set__gpu_memory_utilization>, <budget__gib> GiB\)",
+            fails="free",
+        ),
+        pattern(
+            "exceeds",
+            r"max_num_seqs \(<set__max_num_seqs>\) exceeds available Mamba cache blocks "
+            r"\(<blocks__blocks>\)",
+            fails="states",
+        ),
+        pattern(
+            "Tried",
+            r"Tried to allocate <allocation__printed> (?P<unit__>[KMG]iB)",
+            fails="memory",
+        ),
+        pattern("capacity", r"has a total capacity of <card__gib> GiB"),
+    ),
+)
