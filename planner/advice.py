@@ -93,12 +93,13 @@ def _offloads(choices: Choices, architecture: Architecture) -> Iterator[tuple[st
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
     """The smallest card that is enough: of the same make, or of the sizes that cards are sold in."""
+    elsewhere = replace(choices, profile=None)
     if choices.device is None:
         sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
-        options = [(f"A {size} GiB card", replace(choices, memory=f"{size}GiB")) for size in sizes]
+        options = [(f"A {size} GiB card", replace(elsewhere, memory=f"{size}GiB")) for size in sizes]
     else:
         alike = _alike(presets.find_device(choices.device))
-        options = [(device.title, replace(choices, device=device.name)) for device in alike]
+        options = [(device.title, replace(elsewhere, device=device.name)) for device in alike]
     bigger = (
         (change, changed)
         for change, changed in options
@@ -111,7 +112,8 @@ def _more_cards(choices: Choices, architecture: Architecture, before: Answer) ->
     """The fewest cards of the same kind that are enough, by doublings; twice as many where none of these is."""
     counts = [before.device_count * factor for factor in DOUBLINGS if before.device_count * factor <= MAX_PARALLEL]
     options = [
-        (f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None)) for count in counts
+        (f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None, profile=None))
+        for count in counts
     ]
     enough = ((change, changed) for change, changed in options if _fits(changed, architecture))
     yield from islice(chain(enough, options), 1)

@@ -141,6 +141,8 @@ def _warnings(architecture: Architecture, deployment: Deployment, workload: Work
             f"{workload.context_tokens:,} tokens are more than {architecture.title} was made for ({limit:,}): "
             "the memory is counted, the answers may be poor or the engine may refuse."
         )
+    if deployment.profile is not None:
+        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions)]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:
         found.append(
             "Only weights and cache are counted: a real engine also needs its context, libraries and activations; "

@@ -120,6 +120,9 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
     architecture = as_stored(architecture, deployment.weights)
     if deployment.overhead_bytes is None:
         runtime = engine.runtime_items(architecture, deployment)
+        if (profile := deployment.profile) is not None:
+            profile.check(deployment.subject(architecture.name))
+            runtime = profile.measured(runtime, deployment.conditions)
     else:
         runtime = (
             LineItem(

@@ -6,6 +6,7 @@ Command line, app and library all come through here, so that the same choices gi
 import shlex
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 
 from planner import presets
 from planner.architecture import Architecture
@@ -15,6 +16,7 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
+from planner.profile_files import load_profile
 from planner.units import format_size, parse_bytes
 
 DEFAULT_CONTEXT_TOKENS = 8_192
@@ -50,6 +52,7 @@ class Choices:
     data_parallel: int | None = None
     overhead: str | None = None
     host_memory: str | None = None
+    profile: str | None = None
     online: bool = False
 
     def command(self) -> str:
@@ -95,6 +98,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         settings=settle(presets.engine_data(engine), engine, choices.engine_version, choices.set),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
         host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
+        profile=None if choices.profile is None else load_profile(Path(choices.profile)),
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from planner.calibration import CalibrationProfile, Subject
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
@@ -47,7 +48,8 @@ class Deployment:
 
     *expert_parallel* devices share the experts, each with whole ones; 1 splits them like all else. *settings* are the
     engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
-    *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked.
+    *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
+    items measured on such a card.
     """
 
     device: Device
@@ -62,6 +64,7 @@ class Deployment:
     settings: EngineSettings = field(default_factory=EngineSettings)
     overhead_bytes: int | None = None
     host_memory_bytes: int | None = None
+    profile: CalibrationProfile | None = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):
@@ -70,6 +73,25 @@ class Deployment:
     @property
     def device_count(self) -> int:
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """All that a measured item may depend on, by the names that a user gives it; what is not set is left out."""
+        split = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
+        chosen = {name: getattr(self, name) for name in split} | dict(self.settings.values)
+        return {"weights": self.weights.name} | {
+            name: str(value).lower() for name, value in chosen.items() if value is not None
+        }
+
+    def subject(self, model: str) -> Subject:
+        """What a profile must be of to be used here."""
+        return Subject(
+            model=model,
+            engine=self.engine,
+            engine_version=".".join(self.settings.version.split(".")[:2]),
+            device=self.device.name,
+            memory_bytes=self.device.memory_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.logs import FORMATS, lines, read_log
+from planner.logs import lines
 from planner.logs.collector import MAX_READINGS, MAX_STARTS
 from planner.logs.patterns import parse_number
+from planner.logs.read import FORMATS, read_log
 
 WORDS = sorted({found.word for each in FORMATS for found in each.patterns})
 PIECES = st.one_of(

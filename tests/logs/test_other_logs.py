@@ -1,6 +1,7 @@
 """The lines of SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama, with the figures of public start-ups."""
 
-from planner.logs import Start, read_log
+from planner.logs.read import read_log
+from planner.logs.readings import Start
 from planner.units import GIB, MIB
 
 MIB_HUNDREDTH = round(0.01 * MIB)

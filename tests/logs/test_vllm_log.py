@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.logs import Start, read_log, read_log_file
+from planner.logs.read import read_log, read_log_file
+from planner.logs.readings import Start
 from planner.units import GIB
 from tests.logs.writer import vllm_lines
 from tests.vllm_readings import Reading, readings

@@ -1,0 +1,88 @@
+"""What one start of vLLM shows of the items that no rule gives exactly."""
+
+from math import ceil
+
+from planner.calibration import MeasuredItem
+from planner.deployment import Deployment
+from planner.logs.readings import Start
+
+SPLIT = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
+STEP = ("max_num_seqs", "max_num_batched_tokens", "num_speculative_tokens", "skip_mm_profiling")
+ACTIVATIONS, NON_TORCH, GRAPHS = "activation peak", "non-torch memory", "CUDA graphs"
+REPLACES = {ACTIVATIONS: (ACTIVATIONS, "encoder peak"), NON_TORCH: (NON_TORCH,), GRAPHS: (GRAPHS,)}
+"""The profiling run sees the larger of text and encoder: one peak is printed for both."""
+DEPENDS_ON = {
+    ACTIVATIONS: (*STEP, *SPLIT),
+    NON_TORCH: SPLIT,
+    GRAPHS: ("max_num_seqs", "num_speculative_tokens", "enforce_eager", *SPLIT),
+}
+LOADED = "weights as loaded"
+LOADED_DEPENDS_ON = ("weights", "num_speculative_tokens", *SPLIT)
+
+
+def measured_items(start: Start, deployment: Deployment, weights_bytes: int) -> tuple[MeasuredItem, ...]:
+    """Items with which the planner leaves the pool that *start* printed, to the byte.
+
+    What is printed by itself is taken as printed. What is not, or what the rounding leaves where all is, comes from the
+    sum: share of the card − weights − pool. *weights_bytes* are the exact ones of the rank, which stay as they are;
+    what was loaded beyond them is an item of its own.
+    """
+    known = _printed(start, _loaded_bytes(start, weights_bytes))
+    wanted = [ACTIVATIONS, NON_TORCH]
+    if deployment.settings.rule("graphs_in_budget") and not deployment.settings.flag("enforce_eager"):
+        wanted.append(GRAPHS)
+    items = [_item(name, known[name], "printed") for name in wanted if name in known]
+    extra_bytes = _loaded_bytes(start, weights_bytes) - weights_bytes
+    rest_bytes = _rest_bytes(start, deployment, weights_bytes + extra_bytes + sum(item.bytes for item in items))
+    missing = [name for name in wanted if name not in known]
+    if rest_bytes is not None and missing:
+        items.append(_together(missing, rest_bytes))
+    elif rest_bytes is not None:
+        extra_bytes += rest_bytes
+    if extra_bytes:
+        source = "log: what was loaded beside the tensors that are counted, and rounding"
+        items.append(MeasuredItem(name=LOADED, bytes=extra_bytes, source=source, depends_on=LOADED_DEPENDS_ON))
+    return tuple(items)
+
+
+def _printed(start: Start, loaded_bytes: int) -> dict[str, int]:
+    """The items that the log prints, by the planner's names. Of 0.27 and later from their sums."""
+    names = {"activations": ACTIVATIONS, "non_torch": NON_TORCH, "graph_estimate": GRAPHS}
+    found = {ours: int(reading.value) for name, ours in names.items() if (reading := start.most(name)) is not None}
+    if (consumed := start.most("consumed")) is not None:
+        found[NON_TORCH] = int(consumed.value) - loaded_bytes
+    if (peak := start.most("activations_and_estimate")) is not None:
+        found[ACTIVATIONS] = int(peak.value) - found.get(GRAPHS, 0)
+    return found
+
+
+def _loaded_bytes(start: Start, weights_bytes: int) -> int:
+    reading = start.most("weights")
+    return weights_bytes if reading is None else int(reading.value)
+
+
+def _rest_bytes(start: Start, deployment: Deployment, taken_bytes: int) -> int | None:
+    """What the share leaves beside *taken_bytes* and the printed pool; ``None`` without a pool, or with a fixed one."""
+    pool, settings = start.least("pool"), deployment.settings
+    fixed = settings.integer("kv_cache_memory_bytes") or settings.integer("num_gpu_blocks_override")
+    if pool is None or fixed is not None:
+        return None
+    share_bytes = ceil(deployment.device.memory_bytes * settings.number("gpu_memory_utilization"))
+    return share_bytes - int(pool.value) - taken_bytes
+
+
+def _item(name: str, size: int, how: str) -> MeasuredItem:
+    source, depends_on = f"log: {how}", DEPENDS_ON[name]
+    return MeasuredItem(name=name, bytes=size, source=source, replaces=REPLACES[name], depends_on=depends_on)
+
+
+def _together(names: list[str], size: int) -> MeasuredItem:
+    """One item for several that the log prints only as what they leave."""
+    depends_on = dict.fromkeys(condition for name in names for condition in DEPENDS_ON[name])
+    return MeasuredItem(
+        name=", ".join(names),
+        bytes=size,
+        source="log: what weights and pool leave of the share",
+        replaces=tuple(item for name in names for item in REPLACES[name]),
+        depends_on=tuple(depends_on),
+    )

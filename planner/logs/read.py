@@ -1,0 +1,28 @@
+"""A log in, whichever engine wrote it: its starts out."""
+
+from pathlib import Path
+from typing import IO
+
+from planner.logs import llama_cpp, lmdeploy, sglang, tensorrt_llm, vllm
+from planner.logs.collector import collect
+from planner.logs.lines import open_log, text_stream
+from planner.logs.readings import Readings
+
+FORMATS = (vllm.FORMAT, sglang.FORMAT, tensorrt_llm.FORMAT, lmdeploy.FORMAT, llama_cpp.FORMAT)
+FINISH = {"sglang": sglang.name_drafts}
+"""What an engine's readings need once a start is complete."""
+
+
+def read_log(text: str) -> Readings:
+    """The starts in a pasted log; none where no line is an engine's."""
+    return _read(text_stream(text))
+
+
+def read_log_file(path: Path) -> Readings:
+    """The starts in a log file, read line by line. Raises BadFile where it cannot be opened."""
+    with open_log(path) as stream:
+        return _read(stream)
+
+
+def _read(stream: IO[str]) -> Readings:
+    return collect(stream, FORMATS, FINISH)
