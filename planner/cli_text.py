@@ -8,10 +8,11 @@ from planner.advice import fixes
 from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.bands import cell_text
-from planner.choices import Choices
+from planner.choices import Choices, choose
 from planner.engines.base import EngineReport
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
+from planner.launch import launch
 from planner.line_item import LineItem
 from planner.table import TableRow
 from planner.units import format_bytes, format_count, format_rate
@@ -35,8 +36,17 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     lines += ["", *_numbers(answer)]
     if not answer.fits:
         lines += ["", *_fix_lines(choices, architecture, answer)]
+    lines += _start_lines(choices, architecture)
     lines += [f"Note: {warning}" for warning in answer.warnings]
     return "\n".join(lines)
+
+
+def _start_lines(choices: Choices, architecture: Architecture) -> list[str]:
+    """The engine's own command, for engines that have one."""
+    found = launch(choices, choose(choices, architecture))
+    if found is None:
+        return []
+    return ["", "Start it:", *(f"  {line}" for line in found.text.split("\n")), *(f"Note: {n}" for n in found.notes)]
 
 
 def table_text(cells: Sequence[TableRow]) -> str:

@@ -1,0 +1,38 @@
+"""The command that starts what was planned, for the engine that was chosen, and the way back."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from planner.choices import Choices, Chosen
+from planner.errors import UnknownName
+from planner.launch.base import Launch
+
+LAUNCHERS = {
+    "vllm": "planner.launch.vllm",
+    "transformers": "planner.launch.transformers",
+    "llama_cpp": "planner.launch.llama_cpp",
+    "ik_llama_cpp": "planner.launch.llama_cpp",
+    "ollama": "planner.launch.ollama",
+}
+"""By engine, the module that knows its command; ``minimum`` has none, since nothing runs it."""
+
+
+def launch(choices: Choices, chosen: Chosen) -> Launch | None:
+    """The command for *choices*, ``None`` for an engine that has none."""
+    path = LAUNCHERS.get(choices.engine)
+    if path is None:
+        return None
+    write: Callable[[Choices, Chosen], Launch] = import_module(path).launch
+    return write(choices, chosen)
+
+
+def parse_launch(engine: str, text: str, like: Choices) -> Choices:
+    """The choices that a command of *engine* makes.
+
+    What no command has (card, users, profile) and what it leaves out is as in *like*. Raises PlannerError for an
+    option that is not known.
+    """
+    if engine not in LAUNCHERS:
+        raise UnknownName(f"Engine {engine!r} has no command that is read; choose one of: {', '.join(LAUNCHERS)}.")
+    read: Callable[[str, Choices], Choices] = import_module(LAUNCHERS[engine]).parse
+    return read(text, like)

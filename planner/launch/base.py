@@ -1,0 +1,83 @@
+"""A command that starts what was planned, and what such a command says when it is read back."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from planner import presets
+from planner.errors import PlannerError, UnknownName
+from planner.units import shorten
+
+MAX_COMMAND_CHARACTERS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """*text* to copy, in *language* (``sh`` or ``python``), and *notes* on what it cannot say."""
+
+    text: str
+    language: str
+    notes: tuple[str, ...] = ()
+
+
+def hub_id(model: str) -> str:
+    """The id on the Hugging Face Hub where a preset knows one, else the name as it was given."""
+    return next((alias for alias in _aliases(model) if "/" in alias), model)
+
+
+def ollama_tag(model: str) -> str | None:
+    """The name in Ollama's library, where a preset knows one."""
+    return next((alias for alias in _aliases(model) if ":" in alias), None)
+
+
+def _aliases(model: str) -> tuple[str, ...]:
+    try:
+        return presets.find_model(model).aliases
+    except UnknownName:
+        return ()
+
+
+def shell(words: Sequence[str]) -> str:
+    """One command, an option and its value a line."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("-") and not word[1:2].isdigit():
+            lines.append([])
+        lines[-1].append(word)
+    return " \\\n  ".join(shlex.join(line) for line in lines)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a shell command; comments and broken lines are fine. Raises PlannerError for what is none."""
+    if len(text) > MAX_COMMAND_CHARACTERS:
+        raise PlannerError(
+            f"A command of {len(text):,} characters is not read; the limit is {MAX_COMMAND_CHARACTERS:,}."
+        )
+    try:
+        return shlex.split(text.replace("\\\r\n", " ").replace("\\\n", " "), comments=True)
+    except ValueError as error:
+        raise PlannerError(f"The command {shorten(text)!r} is not complete: {str(error).lower()}.") from None
+
+
+def options_of(
+    words: Sequence[str], flags: Mapping[str, str], switches: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Each option with its value: of *flags* the word that follows, of *switches* what they stand for.
+
+    Words that start with no dash come with an empty name. Raises PlannerError for an option that is in neither.
+    """
+    waiting = iter(words)
+    for word in waiting:
+        name, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        if word.startswith("-") and name in flags:
+            found = value if equals else next(waiting, None)
+            if found is None:
+                raise PlannerError(f"The option {name} has no value.")
+            yield flags[name], found
+        elif name in switches and not equals:
+            key, _, meant = switches[name].partition("=")
+            yield key, meant
+        elif not word.startswith("-"):
+            yield "", word
+        else:
+            raise PlannerError(f"The option {shorten(word)!r} is not known here; leave it out.")

@@ -1,0 +1,135 @@
+"""``llama-server`` from a plan, and back. Source of the options: common/arg.cpp."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner import presets
+from planner.choices import Choices, Chosen, choose
+from planner.engines.llama_cpp.options import options
+from planner.errors import PlannerError
+from planner.formats import CHECKPOINT
+from planner.launch.base import Launch, options_of, shell, words_of
+from planner.units import MIB
+
+CACHE_TYPES = {"fp16": "f16", "fp32": "f32"}
+"""Our formats by llama.cpp's names where these differ."""
+VALUES = {
+    "n_parallel": "--parallel",
+    "n_batch": "--batch-size",
+    "n_ubatch": "--ubatch-size",
+    "flash_attn": "--flash-attn",
+    "n_gpu_layers": "--n-gpu-layers",
+    "n_cpu_moe": "--n-cpu-moe",
+    "spec_type": "--spec-type",
+    "spec_draft_n_max": "--spec-draft-n-max",
+    "mla_attn": "--mla-use",
+}
+SWITCHES = {
+    "cpu_moe": "--cpu-moe",
+    "no_kv_offload": "--no-kv-offload",
+    "swa_full": "--swa-full",
+    "no_mmproj": "--no-mmproj",
+}
+_MAX_DIGITS = 15
+ALL_LAYERS = "999"
+"""More layers than any model has: what ``--n-gpu-layers`` says where the plan leaves it out."""
+
+
+def launch(choices: Choices, chosen: Chosen) -> Launch:
+    """The command with every option that the plan sets, and the context of all slots together."""
+    words = ["llama-server", "--model", file_name(choices, chosen), *_options(choices, chosen)]
+    notes = (f"{words[2]} stands for the file: a GGUF of {choices.model}.",) if not _is_file(choices.model) else ()
+    return Launch(text=shell(words), language="sh", notes=notes)
+
+
+def file_name(choices: Choices, chosen: Chosen) -> str:
+    """The file that the plan read, else the usual name of one with these weights."""
+    if _is_file(choices.model):
+        return choices.model
+    kind = chosen.deployment.weights.name
+    return f"{chosen.architecture.name}{'' if kind == CHECKPOINT else f'-{kind.upper()}'}.gguf"
+
+
+def _is_file(model: str) -> bool:
+    return model.lower().endswith(".gguf")
+
+
+def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
+    deployment, users = chosen.deployment, chosen.workload.users
+    settings, found = deployment.settings, options(deployment)
+    requests = users if found.unified(users) else found.slots(users)
+    yield from ("--ctx-size", str(chosen.workload.context_tokens * requests))
+    if choices.kv_cache or choices.kv_cache_k:
+        yield from ("--cache-type-k", cache_type(deployment.kv_cache_k.name))
+    if choices.kv_cache or choices.kv_cache_v:
+        yield from ("--cache-type-v", cache_type(deployment.kv_cache_v.name))
+    values = {name: str(settings.values[name]) for name in VALUES if name in settings.given}
+    if users > found.n_parallel:
+        values["n_parallel"] = str(users)
+    for name, value in ({"n_gpu_layers": ALL_LAYERS} | values).items():
+        yield from (VALUES[name], value)
+    if settings.flag("kv_unified") is not None:
+        yield "--kv-unified" if settings.flag("kv_unified") else "--no-kv-unified"
+    yield from (option for name, option in SWITCHES.items() if name in settings.given and settings.values[name])
+    if "cache_ram" in settings.given:
+        yield from ("--cache-ram", str(settings.values["cache_ram"] // MIB))
+    if deployment.pipeline_parallel > 1:
+        yield from ("--tensor-split", ",".join("1" * deployment.pipeline_parallel))
+
+
+def cache_type(name: str) -> str:
+    """A cache format as llama.cpp and Ollama call it."""
+    return CACHE_TYPES.get(name, name)
+
+
+def parse(text: str, like: Choices) -> Choices:
+    """*like* with what the command says; card, users and all else that no such command has stay as they are."""
+    words = words_of(text)
+    if words[:1] != ["llama-server"]:
+        raise PlannerError("This is not a command that begins with llama-server.")
+    flags = {option: f"set.{name}" for name, option in VALUES.items()}
+    flags |= {"--model": "model", "--ctx-size": "n_ctx", "--tensor-split": "cards", "--cache-ram": "cache_ram"}
+    flags |= {"--cache-type-k": "kv_cache_k", "--cache-type-v": "kv_cache_v"}
+    switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
+    switches |= {"--kv-unified": "set.kv_unified=true", "--no-kv-unified": "set.kv_unified=false"}
+    found, n_ctx = replace(like, engine=like.engine if like.engine == "ik_llama_cpp" else "llama_cpp", set=()), ""
+    for name, value in options_of(words[1:], flags, switches):
+        match name:
+            case "model":
+                found = found if _is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
+            case "n_ctx":
+                n_ctx = value
+            case "cards":
+                found = replace(found, pipeline_parallel=len(value.split(",")))
+            case "kv_cache_k" | "kv_cache_v":
+                ours = {theirs: ours for ours, theirs in CACHE_TYPES.items()}
+                found = replace(found, **{name: ours.get(value, value)})  # type: ignore[arg-type]
+            case "cache_ram":
+                found = replace(found, set=(*found.set, f"cache_ram={value}MiB"))
+            case "set.n_gpu_layers" if value == ALL_LAYERS:
+                pass
+            case _ if name.startswith("set."):
+                found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
+            case _:
+                raise PlannerError(f"llama-server has no use for the word {value[:40]!r}.")
+    return found if not n_ctx else replace(found, context=_slot_tokens(found, n_ctx))
+
+
+def named_file(name: str) -> dict[str, str]:
+    """Model and weights in a name such as ``qwen3-8b-Q4_K_M.gguf``."""
+    name = name.removesuffix(".gguf")
+    stem, _, kind = name.rpartition("-")
+    known = presets.find_mix(kind.lower()) is not None or kind.lower() in presets.formats()
+    return {"model": stem, "weights": kind.lower()} if stem and known else {"model": name}
+
+
+def _slot_tokens(found: Choices, n_ctx: str) -> int:
+    """The context of one request: all share it, or each slot has its part."""
+    if not n_ctx.isascii() or not n_ctx.isdigit() or len(n_ctx) > _MAX_DIGITS:
+        raise PlannerError(f"--ctx-size {n_ctx[:40]!r} is not a whole number.")
+    slots = options(choose(found).deployment)
+    requests = found.users if slots.unified(found.users) else slots.slots(found.users)
+    tokens, rest = divmod(int(n_ctx), requests)
+    if rest:
+        raise PlannerError(f"--ctx-size {int(n_ctx):,} is not the same number of tokens for each of {requests} slots.")
+    return tokens

@@ -1,0 +1,78 @@
+"""A Modelfile and the server's environment from a plan, and back.
+
+Source: Ollama docs/modelfile.md and docs/faq.md; envconfig/config.go.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.choices import Choices, Chosen
+from planner.engines.llama_cpp.options import options
+from planner.errors import PlannerError
+from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch, ollama_tag
+from planner.launch.llama_cpp import CACHE_TYPES, cache_type, file_name, named_file
+
+PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
+LIBRARY_WEIGHTS = "q4_k_m"
+"""What a name in Ollama's library without a suffix mostly is."""
+_FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
+_PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
+_VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
+
+
+def launch(choices: Choices, chosen: Chosen) -> Launch:
+    """The environment goes to the server, which reads it once; the Modelfile makes a model that is run by its name."""
+    name = f"{chosen.architecture.name}-{chosen.workload.context_tokens}"
+    modelfile, environment = "\n".join(_modelfile(choices, chosen)), " ".join(_environment(choices, chosen))
+    text = (
+        f"cat > Modelfile <<'END'\n{modelfile}\nEND\n{environment} ollama serve &\n"
+        f"ollama create {name} -f Modelfile\nollama run {name}"
+    )
+    rest = sorted(chosen.deployment.settings.given - {*PARAMETERS, "n_parallel", "flash_attn"})
+    return Launch(text=text, language="sh", notes=(f"Ollama has no setting for {', '.join(rest)}.",) if rest else ())
+
+
+def _modelfile(choices: Choices, chosen: Chosen) -> Iterator[str]:
+    settings = chosen.deployment.settings
+    tag = ollama_tag(choices.model) if chosen.deployment.weights.name == LIBRARY_WEIGHTS else None
+    yield f"FROM {tag or './' + file_name(choices, chosen)}"
+    yield f"PARAMETER num_ctx {chosen.workload.context_tokens}"
+    for name, parameter in PARAMETERS.items():
+        if name in settings.given:
+            yield f"PARAMETER {parameter} {settings.values[name]}"
+
+
+def _environment(choices: Choices, chosen: Chosen) -> Iterator[str]:
+    deployment, slots = chosen.deployment, options(chosen.deployment)
+    yield f"OLLAMA_NUM_PARALLEL={slots.slots(chosen.workload.users)}"
+    if "flash_attn" in deployment.settings.given:
+        yield f"OLLAMA_FLASH_ATTENTION={int(slots.flash_attn)}"
+    if choices.kv_cache or choices.kv_cache_k:
+        yield f"OLLAMA_KV_CACHE_TYPE={cache_type(deployment.kv_cache_k.name)}"
+
+
+def parse(text: str, like: Choices) -> Choices:
+    """*like* with what Modelfile and environment say; card and users stay as they are."""
+    model = _FROM.search(text) if len(text) <= MAX_COMMAND_CHARACTERS else None
+    if model is None:
+        raise PlannerError("This is no Modelfile: it has no line FROM with a model.")
+    source = model[1]
+    is_file = source.endswith(".gguf")
+    named = named_file(source.removeprefix("./")) if is_file else {"model": source, "weights": LIBRARY_WEIGHTS}
+    found = replace(like, **named, engine="ollama", set=())
+    theirs = {parameter: name for name, parameter in PARAMETERS.items()}
+    for name, value in _PARAMETER.findall(text):
+        if name == "num_ctx":
+            found = replace(found, context=int(value))
+        elif name in theirs:
+            found = replace(found, set=(*found.set, f"{theirs[name]}={value}"))
+    for name, value in _VARIABLE.findall(text):
+        if name == "OLLAMA_NUM_PARALLEL":
+            found = replace(found, set=(*found.set, f"n_parallel={value}"))
+        elif name == "OLLAMA_FLASH_ATTENTION":
+            found = replace(found, set=(*found.set, f"flash_attn={'on' if value == '1' else 'off'}"))
+        elif name == "OLLAMA_KV_CACHE_TYPE":
+            ours = {theirs: ours for ours, theirs in CACHE_TYPES.items()}
+            found = replace(found, kv_cache=ours.get(value, value))
+    return found

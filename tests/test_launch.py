@@ -1,0 +1,184 @@
+"""A launch command says all of a plan: read back, it gives the same budget."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from planner.answer import Answer, answer
+from planner.choices import Choices, choose
+from planner.errors import PlannerError
+from planner.launch import LAUNCHERS, launch, parse_launch
+
+CARD = "79.15GiB"
+
+
+def optional(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.none() | values
+
+
+def chosen_settings(**values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[str, ...]]:
+    """Some of *values* as ``KEY=VALUE``."""
+    return st.fixed_dictionaries({}, optional=values).map(
+        lambda found: tuple(f"{key}={str(value).lower()}" for key, value in found.items())
+    )
+
+
+CONTEXTS = st.integers(min_value=1, max_value=60_000)
+USERS = st.integers(min_value=1, max_value=9)
+VLLM = st.builds(
+    Choices,
+    model=st.sampled_from(["llama-3.1-8b", "qwen3-30b-a3b", "qwen3.6-35b-a3b"]),
+    memory=st.just(CARD),
+    engine=st.just("vllm"),
+    engine_version=st.sampled_from([None, "0.11", "0.26"]),
+    weights=st.sampled_from([None, "fp8", "nf4", "int4-g128"]),
+    kv_cache=st.sampled_from([None, "fp8", "bf16", "fp16"]),
+    tensor_parallel=st.sampled_from([None, 1, 2]),
+    pipeline_parallel=st.sampled_from([None, 2]),
+    context=optional(CONTEXTS),
+    users=USERS,
+    set=chosen_settings(
+        gpu_memory_utilization=st.sampled_from(["0.5", "0.95"]),
+        max_num_seqs=st.integers(min_value=1, max_value=512),
+        max_num_batched_tokens=st.integers(min_value=512, max_value=16_384),
+        kv_cache_memory_bytes=st.integers(min_value=2**30, max_value=2**34),
+        enforce_eager=st.booleans(),
+        enable_prefix_caching=st.booleans(),
+        skip_mm_profiling=st.booleans(),
+        mamba_ssm_cache_dtype=st.sampled_from(["float32", "bfloat16"]),
+    ),
+)
+LLAMA_CPP = st.builds(
+    Choices,
+    model=st.sampled_from(["llama-3.1-8b", "gemma-3-27b", "qwen3-30b-a3b"]),
+    memory=st.just(CARD),
+    engine=st.sampled_from(["llama_cpp", "ik_llama_cpp", "ollama"]),
+    weights=st.sampled_from([None, "q4_k_m", "q8_0"]),
+    kv_cache=st.sampled_from([None, "q8_0", "fp16"]),
+    context=optional(CONTEXTS),
+    users=USERS,
+    set=chosen_settings(n_gpu_layers=st.integers(min_value=0, max_value=30), n_parallel=st.integers(1, 9)),
+)
+TRANSFORMERS = st.builds(
+    Choices,
+    model=st.sampled_from(["llama-3.1-8b", "gemma-3-27b"]),
+    memory=st.just(CARD),
+    engine=st.just("transformers"),
+    weights=st.sampled_from([None, "nf4", "nf4-dq", "llm-int8"]),
+    context=optional(CONTEXTS),
+    users=USERS,
+)
+
+
+def ask(choices: Choices) -> Answer:
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def without_command(choices: Choices) -> Choices:
+    """What no command has, and the weights, which are the checkpoint's."""
+    return Choices(
+        model="",
+        memory=choices.memory,
+        engine=choices.engine,
+        engine_version=choices.engine_version,
+        weights=choices.weights,
+        users=choices.users,
+    )
+
+
+@settings(max_examples=60)
+@given(VLLM | LLAMA_CPP | TRANSFORMERS)
+def test_a_command_read_back_gives_the_same_budget(choices: Choices) -> None:
+    """parse ∘ launch keeps every byte, the printed tokens and the state."""
+    try:
+        before, chosen = ask(choices), choose(choices)
+    except PlannerError:
+        assume(False)
+    written = launch(choices, chosen)
+    assert written is not None
+    after = ask(parse_launch(choices.engine, written.text, without_command(choices)))
+    assert replace(after, warnings=(), report=None) == replace(before, warnings=(), report=None)
+
+
+def test_vllm() -> None:
+    choices = Choices(
+        model="qwen3.6-27b",
+        device="h100-sxm",
+        engine="vllm",
+        kv_cache="fp8",
+        context=131_072,
+        tensor_parallel=2,
+        set=("max_num_seqs=64", "num_speculative_tokens=3", "enforce_eager=true"),
+    )
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert written.text == (
+        "vllm serve Qwen/Qwen3.6-27B \\\n  --max-model-len 131072 \\\n  --tensor-parallel-size 2 \\\n"
+        "  --kv-cache-dtype fp8 \\\n  --max-num-seqs 64 \\\n  --enforce-eager \\\n"
+        """  --speculative-config '{"method": "mtp", "num_speculative_tokens": 3}'"""
+    )
+
+
+def test_llama_server_asks_for_the_context_of_all_slots() -> None:
+    choices = Choices(
+        model="llama-3.1-8b", memory="24GiB", weights="q4_k_m", engine="llama_cpp", context=8_192, set=("n_parallel=3",)
+    )
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert written.text == (
+        "llama-server \\\n  --model llama-3.1-8b-Q4_K_M.gguf \\\n  --ctx-size 24576 \\\n  --n-gpu-layers 999 \\\n"
+        "  --parallel 3"
+    )
+
+
+def test_ollama_takes_the_library_s_file_where_it_is_the_same() -> None:
+    choices = Choices(model="llama-3.1-8b", memory="8GiB", weights="q4_k_m", engine="ollama", context=8_192)
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert "FROM llama3.1:8b\nPARAMETER num_ctx 8192\n" in written.text
+    assert "OLLAMA_NUM_PARALLEL=1 ollama serve" in written.text
+
+
+def test_a_format_that_needs_a_checkpoint_says_so() -> None:
+    choices = Choices(model="llama-3.1-8b", memory="24GiB", weights="int4-g128", engine="vllm")
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert written.notes == ("Name a checkpoint of llama-3.1-8b in int4-g128: vLLM does not make one while it loads.",)
+
+
+def test_nothing_runs_the_minimum() -> None:
+    choices = Choices(model="llama-3.1-8b", memory="24GiB")
+    assert launch(choices, choose(choices)) is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "text", "problem"),
+    [
+        ("vllm", "vllm serve a/b --unheard-of 3", "--unheard-of"),
+        ("vllm", "vllm serve a/b --max-model-len many", "not a whole number"),
+        ("vllm", "vllm serve a/b --max-model-len", "has no value"),
+        ("vllm", "vllm serve 'a/b", "not complete"),
+        ("vllm", "python serve.py", "vllm serve"),
+        ("vllm", "vllm serve a/b --speculative-config []", "JSON object"),
+        ("llama_cpp", "llama-server stray", "no use for"),
+        ("ollama", "ollama run llama3", "no line FROM"),
+        ("transformers", "import torch", "no line MODEL"),
+        ("minimum", "", "choose one of"),
+    ],
+)
+def test_what_is_not_understood_is_one_sentence(engine: str, text: str, problem: str) -> None:
+    with pytest.raises(PlannerError, match=problem):
+        parse_launch(engine, text, Choices(model="llama-3.1-8b", memory=CARD, engine=engine))
+
+
+@given(st.sampled_from(sorted(LAUNCHERS)), st.text(max_size=80))
+def test_any_text_is_read_or_refused(engine: str, text: str) -> None:
+    like = Choices(model="llama-3.1-8b", memory=CARD, engine=engine)
+    prefix = {"vllm": "vllm serve ", "llama_cpp": "llama-server ", "ollama": "FROM "}.get(engine, "")
+    try:
+        assert parse_launch(engine, prefix + text, like).memory == CARD
+    except PlannerError as refused:
+        assert str(refused).endswith(".")
