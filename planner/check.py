@@ -34,6 +34,12 @@ def check_presets() -> Iterator[str]:
             raise BadPreset(f"Missing value in 'devices.toml: {device.name}.memory_source'.")
     yield f"{len(presets.devices())} devices"
     yield f"{len(presets.gguf_knowledge().rules)} GGUF architectures"
+    names = presets.checkpoint_names()
+    for table in ("endings", "made_while_loading"):
+        for ending, weights in names[table].items():
+            if weights not in found_formats:
+                raise BadPreset(f"Value of 'checkpoint_names.toml: {table}.{ending}' is no format.")
+    yield f"{len(names['endings'])} ends of checkpoints' names"
     for name in ENGINES:
         for setting in presets.engine_data(name).settings.values():
             validate(Setting, asdict(setting), f"engines/{name}.toml: settings.{setting.name}")

@@ -21,7 +21,7 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
         return None
     fullest = min(prepare(chosen.architecture, chosen.deployment), key=lambda rank: rank.pool_bytes)
     weights_bytes = sum(item.bytes for item in fullest.items if item.kind is Kind.WEIGHTS)
-    items = measure(start, chosen.deployment, weights_bytes)
+    items = measure(start, chosen.deployment, fullest.rank, weights_bytes)
     if not items:
         return None
     return CalibrationProfile(

@@ -247,6 +247,12 @@ def models() -> tuple[ModelPreset, ...]:
 
 
 @cache
+def checkpoint_names() -> Mapping[str, Any]:
+    """What the names of quantised checkpoints say of their weights: tables *endings* and *made_while_loading*."""
+    return load_toml(PRESETS / "checkpoint_names.toml")
+
+
+@cache
 def find_model(name: str) -> ModelPreset:
     """The model called *name* or by its title or one of its aliases, whatever the case.
 

@@ -3,6 +3,7 @@
 COMMANDS = {
     "plan": ("planner.commands.plan", "one model on one card: what fits, and every byte"),
     "table": ("planner.commands.table", "models × weight formats × memory sizes"),
+    "log": ("planner.commands.log", "an engine's start-up log: what it says beside the plan, and what would start"),
     "which": ("planner.commands.which", "the devices that serve a model, or the models that a device runs"),
     "inspect": ("planner.commands.inspect", "a model layer by layer: kinds, growth, parameters by role"),
     "cache": ("planner.commands.cache", "one conversation by kind of attention, beside other models and the weights"),

@@ -15,14 +15,15 @@ FINISH = {"sglang": sglang.name_drafts}
 
 def read_log(text: str) -> Readings:
     """The starts in a pasted log; none where no line is an engine's."""
-    return _read(text_stream(text))
+    return read_log_stream(text_stream(text))
 
 
 def read_log_file(path: Path) -> Readings:
     """The starts in a log file, read line by line. Raises BadFile where it cannot be opened."""
     with open_log(path) as stream:
-        return _read(stream)
+        return read_log_stream(stream)
 
 
-def _read(stream: IO[str]) -> Readings:
+def read_log_stream(stream: IO[str]) -> Readings:
+    """The starts in what comes in, such as standard input."""
     return collect(stream, FORMATS, FINISH)

@@ -4,6 +4,10 @@ from math import ceil
 
 from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
+from planner.engines.base import Rank
+from planner.engines.vllm.groups import request_specs
+from planner.engines.vllm.report import null_block_bytes
+from planner.kv_cache import bytes_for
 from planner.logs.readings import Start
 
 SPLIT = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
@@ -20,20 +24,22 @@ LOADED = "weights as loaded"
 LOADED_DEPENDS_ON = ("weights", "num_speculative_tokens", *SPLIT)
 
 
-def measured_items(start: Start, deployment: Deployment, weights_bytes: int) -> tuple[MeasuredItem, ...]:
+def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_bytes: int) -> tuple[MeasuredItem, ...]:
     """Items with which the planner leaves the pool that *start* printed, to the byte.
 
     What is printed by itself is taken as printed. What is not, or what the rounding leaves where all is, comes from the
     sum: share of the card − weights − pool. *weights_bytes* are the exact ones of the rank, which stay as they are;
     what was loaded beyond them is an item of its own.
     """
+    pool_bytes = _pool_bytes(start, deployment, rank)
     known = _printed(start, _loaded_bytes(start, weights_bytes))
     wanted = [ACTIVATIONS, NON_TORCH]
     if deployment.settings.rule("graphs_in_budget") and not deployment.settings.flag("enforce_eager"):
         wanted.append(GRAPHS)
     items = [_item(name, known[name], "printed") for name in wanted if name in known]
     extra_bytes = _loaded_bytes(start, weights_bytes) - weights_bytes
-    rest_bytes = _rest_bytes(start, deployment, weights_bytes + extra_bytes + sum(item.bytes for item in items))
+    taken_bytes = weights_bytes + extra_bytes + sum(item.bytes for item in items)
+    rest_bytes = None if pool_bytes is None else _rest_bytes(deployment, taken_bytes + pool_bytes)
     missing = [name for name in wanted if name not in known]
     if rest_bytes is not None and missing:
         items.append(_together(missing, rest_bytes))
@@ -61,14 +67,24 @@ def _loaded_bytes(start: Start, weights_bytes: int) -> int:
     return weights_bytes if reading is None else int(reading.value)
 
 
-def _rest_bytes(start: Start, deployment: Deployment, taken_bytes: int) -> int | None:
-    """What the share leaves beside *taken_bytes* and the printed pool; ``None`` without a pool, or with a fixed one."""
-    pool, settings = start.least("pool"), deployment.settings
-    fixed = settings.integer("kv_cache_memory_bytes") or settings.integer("num_gpu_blocks_override")
-    if pool is None or fixed is not None:
+def _pool_bytes(start: Start, deployment: Deployment, rank: Rank) -> int | None:
+    """The smallest pool that is printed; within its rounding what the length needs that is said to start."""
+    pool, longest = start.least("pool"), start.most("longest_start")
+    if pool is None:
         return None
-    share_bytes = ceil(deployment.device.memory_bytes * settings.number("gpu_memory_utilization"))
-    return share_bytes - int(pool.value) - taken_bytes
+    if longest is not None:
+        need_bytes = bytes_for(request_specs(rank, deployment), int(longest.value)) + null_block_bytes(rank, deployment)
+        if pool.value < need_bytes <= pool.value + pool.step / 2:
+            return need_bytes
+    return int(pool.value)
+
+
+def _rest_bytes(deployment: Deployment, taken_bytes: int) -> int | None:
+    """What the share leaves beside *taken_bytes*, the pool among them; ``None`` where the pool was set."""
+    settings = deployment.settings
+    if any(settings.integer(name) is not None for name in ("kv_cache_memory_bytes", "num_gpu_blocks_override")):
+        return None
+    return ceil(deployment.device.memory_bytes * settings.number("gpu_memory_utilization")) - taken_bytes
 
 
 def _item(name: str, size: int, how: str) -> MeasuredItem:

@@ -1,0 +1,180 @@
+"""From what a log says of model, card and flags to what ``plan`` would be asked."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from planner import presets
+from planner.choices import Choices
+from planner.engines import ENGINES
+from planner.errors import PlannerError
+from planner.logs.readings import Start
+from planner.units import GIB
+
+CACHE_DTYPES = {
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "f16": "fp16",
+    "f32": "fp32",
+    "fp8_e4m3": "fp8",
+    "fp8_e5m2": "fp8",
+    "nvfp4": "nvfp4-kv",
+}
+"""Engines' names of cache formats where ours differ."""
+COUNTS = {
+    "tensor_parallel_size": "tensor_parallel",
+    "pipeline_parallel_size": "pipeline_parallel",
+    "data_parallel_size": "data_parallel",
+}
+CONTEXT = ("max_model_len", "max_seq_len", "n_ctx_seq", "n_ctx")
+SLOTS = "n_seq_max"
+DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
+_WHOLE = re.compile(r"\d{1,12}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """*choices* for the planner, or why there are none: *missing* says what to add. *notes*: what was concluded."""
+
+    choices: Choices | None
+    missing: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def choices_from_log(start: Start, given: Choices) -> Told:
+    """What *start* says, in *given*: what is stated there (model, card, weights, …) comes first."""
+    if start.engine not in ENGINES:
+        return Told(choices=None, missing=f"The planner has no rules for {start.engine}: readings alone are shown.")
+    model, weights, notes = given.model, given.weights, []
+    if not model:
+        named = identify(start.model)
+        if named is None:
+            shown = repr(start.model) if start.model else "no model that it names"
+            return Told(choices=None, missing=f"The log is of {shown}, which no preset has: give --model.")
+        model, found = named
+        weights = weights or found or _made_while_loading(start)
+        notes.append(f"{start.model} is taken as {model} in {weights or 'its own format'}.")
+    device, memory = given.device, given.memory
+    if device is None and memory is None:
+        card = start.most("card")
+        device = _device_named(start.settings.get("device", ""))
+        if device is None and card is not None:
+            memory = f"{card.value / GIB:.2f}GiB"
+            notes.append(f"The card has {memory}, as printed.")
+        elif device is None:
+            return Told(choices=None, missing="The log does not say how large the card is: give --device or --memory.")
+    told = replace(given, model=model, weights=weights, device=device, memory=memory, engine=start.engine)
+    told = replace(told, engine_version=given.engine_version or _version(start))
+    return Told(choices=_with_settings(told, start), notes=tuple(notes))
+
+
+def identify(name: str) -> tuple[str, str | None] | None:
+    """A preset's name and a weight format for a checkpoint's *name*, ``None`` where no preset is like it.
+
+    >>> identify("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic"), identify("/models/Qwen3-8B-Q4_K_M.gguf")
+    (('llama-3.1-8b', 'fp8-row'), ('qwen3-8b', 'q4_k_m'))
+    """
+    if not name:
+        return None
+    base = re.split(r"[/\\]", name)[-1]
+    for candidate, weights in ((name, None), (base, None), *_without_ending(base)):
+        found = _preset(candidate)
+        if found is not None:
+            return found, weights
+    return None
+
+
+def _without_ending(base: str) -> Iterator[tuple[str, str | None]]:
+    """The name without what says how it is quantised, the longest such end first."""
+    lower = base.lower()
+    endings: Mapping[str, str] = presets.checkpoint_names()["endings"]
+    for ending in sorted((end for end in endings if lower.endswith(end)), key=len, reverse=True):
+        yield base[: -len(ending)], endings[ending]
+    stem, _, kind = lower.removesuffix(".gguf").rpartition("-")
+    if lower.endswith(".gguf"):
+        yield stem, kind if presets.find_mix(kind) or kind in presets.formats() else None
+        yield lower.removesuffix(".gguf"), None
+
+
+def _preset(name: str) -> str | None:
+    """The preset called *name*, whoever published it, with or without what says that it is tuned."""
+    base = name.lower().rpartition("/")[2]
+    wanted = (name.lower(), base, re.sub(r"-(?:instruct|it|chat|base)$", "", base))
+    return next((found for each in wanted if (found := _names().get(each))), None)
+
+
+@cache
+def _names() -> Mapping[str, str]:
+    """Presets by name, title, alias, and alias without its publisher where that is only one preset's."""
+    found: dict[str, str] = {}
+    shared = set()
+    for preset in presets.models():
+        for name in (preset.name, preset.title, *preset.aliases, *(a.rpartition("/")[2] for a in preset.aliases)):
+            if found.setdefault(name.lower(), preset.name) != preset.name:
+                shared.add(name.lower())
+    return {name: preset for name, preset in found.items() if name not in shared}
+
+
+def _device_named(text: str) -> str | None:
+    wanted = text.lower().removeprefix("nvidia ").strip()
+    return next((d.name for d in presets.devices().values() if wanted and d.title.lower() == wanted), None)
+
+
+def _made_while_loading(start: Start) -> str | None:
+    made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
+    return made.get(start.settings.get("quantization", ""))
+
+
+def _version(start: Start) -> str | None:
+    """The version as the rules are ordered, ``None`` where the log says none or another kind of number."""
+    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v")
+    try:
+        presets.engine_data(start.engine).number(text)
+    except PlannerError:
+        return None
+    return text
+
+
+def _with_settings(told: Choices, start: Start) -> Choices:
+    """The log's settings as options of ``plan`` and ``--set``; what is stated there already stays."""
+    found = dict(start.settings)
+    if SLOTS in found:
+        found["n_parallel"] = found.pop(SLOTS)
+    for theirs, ours in COUNTS.items():
+        if getattr(told, ours) is None and _is_whole(found.get(theirs, "")) and int(found[theirs]) > 1:
+            told = replace(told, **{ours: int(found[theirs])})  # type: ignore[arg-type]
+    if found.get("enable_expert_parallel") == "True" and told.expert_parallel is None:
+        told = replace(told, expert_parallel=(told.tensor_parallel or 1) * (told.data_parallel or 1))
+    context = next((found[name].replace(",", "") for name in CONTEXT if name in found), "")
+    if told.context is None and _is_whole(context):
+        told = replace(told, context=int(context))
+    dtype = found.get("kv_cache_dtype") or found.get("cache_type_k") or "auto"
+    if told.kv_cache is None and told.kv_cache_k is None and dtype != "auto":
+        name = CACHE_DTYPES.get(dtype, dtype)
+        told = replace(told, kv_cache=name) if name in presets.formats() else told
+    return replace(told, set=(*_settings(found, told), *told.set))
+
+
+def _settings(found: Mapping[str, str], told: Choices) -> Iterator[str]:
+    """Each setting that the engine's rules know, as the log has it, unless ``--set`` names it."""
+    known = presets.engine_data(told.engine).settings
+    stated = {text.partition("=")[0].strip().replace("-", "_") for text in told.set}
+    method = found.get("method", "")
+    for name, text in found.items():
+        if name not in known or name in stated or text in ("None", ""):
+            continue
+        if name == "num_speculative_tokens" and DRAFT_METHODS.get(method, "mtp") is None:
+            continue
+        try:
+            known[name].parse(text)
+        except PlannerError:
+            continue
+        yield f"{name}={text}"
+    if "num_speculative_tokens" in found and DRAFT_METHODS.get(method):
+        yield f"speculative_method={DRAFT_METHODS[method]}"
+
+
+def _is_whole(text: str) -> bool:
+    return _WHOLE.fullmatch(text) is not None and int(text) > 0

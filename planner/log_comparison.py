@@ -1,0 +1,216 @@
+"""A start's readings beside what the planner says for the same model, card and flags, each difference explained."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+
+from planner.answer import Answer, answer
+from planner.choices import Chosen
+from planner.engine_data import EngineSettings
+from planner.line_item import Basis, Kind, LineItem
+from planner.logs.readings import Reading, Start
+from planner.units import format_bytes
+from planner.verdict import room_bytes
+
+NOTHING = "the planner has no such figure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One reading and its prediction. *difference* is reading − prediction; *low* and *high* are its ends.
+
+    All are in *unit*; ``None`` where nothing is predicted. Of several ranks the one that decides is shown.
+    """
+
+    name: str
+    value: int | float
+    unit: str
+    predicted: int | float | None
+    difference: int | float | None
+    why: str
+    line: int
+    rank: str = ""
+    low: int | float | None = None
+    high: int | float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prediction:
+    """*basis* says in words what the figure rests on; it may lie between *low* and *high*."""
+
+    value: int | float
+    low: int | float
+    high: int | float
+    basis: str
+
+
+Predictions = Mapping[str, _Prediction]
+
+
+def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
+    """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
+    predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
+    return tuple(
+        _compared(_deciding(start, name), len(start.named(name)), predictions.get(name))
+        for name in dict.fromkeys(reading.name for reading in start.readings)
+    )
+
+
+def _deciding(start: Start, name: str) -> Reading:
+    """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
+    found = start.least(name) if name in ("pool", "free", "blocks", "pool_tokens", "concurrency") else start.most(name)
+    assert found is not None
+    cards = [reading for reading in start.named(name) if reading.rank and not _is_host(reading.rank)]
+    if start.engine in LLAMA_CPP and name in ("weights", "cache", "states") and cards:
+        return replace(cards[-1], value=sum(reading.value for reading in cards), rank="")
+    return found
+
+
+def _compared(reading: Reading, ranks: int, predicted: _Prediction | None) -> Compared:
+    if predicted is None:
+        difference, why, value = None, NOTHING, None
+    else:
+        value, difference = predicted.value, reading.value - predicted.value
+        why = _why(reading, predicted)
+    return Compared(
+        name=reading.name,
+        value=reading.value,
+        unit=reading.unit,
+        predicted=value,
+        difference=difference,
+        why=why if ranks < 2 or not reading.rank else f"{why}; of {ranks} lines that of {reading.rank}",
+        line=reading.line,
+        rank=reading.rank,
+        low=None if predicted is None else predicted.low,
+        high=None if predicted is None else predicted.high,
+    )
+
+
+def _why(reading: Reading, predicted: _Prediction) -> str:
+    slack = reading.step / 2 + 1e-9 * abs(reading.value)
+    if abs(reading.value - predicted.value) <= slack:
+        return f"as printed: {predicted.basis}"
+    if predicted.low - slack <= reading.value <= predicted.high + slack:
+        return f"within the range: {predicted.basis}"
+    if reading.name == "weights":
+        more = format_bytes(abs(round(reading.value - predicted.value)))
+        return f"{more} {'more' if reading.value > predicted.value else 'less'} than the tensors that are counted"
+    return f"outside the range: {predicted.basis}"
+
+
+def _nothing(start: Start, chosen: Chosen) -> Predictions:
+    return {}
+
+
+def _vllm(start: Start, chosen: Chosen) -> Predictions:
+    """From flags alone what takes memory and the pool; from the printed pool what follows from it."""
+    found = _ask(chosen)
+    return {**_taken(found, chosen), **_from_pool(start, chosen, found)}
+
+
+def _taken(found: Answer, chosen: Chosen) -> Predictions:
+    device, share = chosen.deployment.device, chosen.deployment.settings.number("gpu_memory_utilization")
+    room = room_bytes(found)
+    spread = [sum(abs(getattr(i, end) - i.bytes) for i in found.items) for end in ("high_bytes", "low_bytes")]
+    named: dict[str, tuple[str, ...]] = {
+        "activations": ("activation peak", "encoder peak"),
+        "non_torch": ("non-torch memory",),
+        "graph_estimate": ("CUDA graphs",),
+        "activations_and_estimate": ("activation peak", "encoder peak", "CUDA graphs"),
+    }
+    weights = [item for item in found.items if item.kind is Kind.WEIGHTS]
+    predictions = {
+        name: _items([item for item in found.items if item.name in wanted]) for name, wanted in named.items()
+    }
+    predictions["weights"] = _items(weights)
+    predictions["consumed"] = _items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
+    predictions["card"] = _exact(device.memory_bytes, device.memory_source)
+    predictions["budget"] = _exact(ceil(device.memory_bytes * share), f"{share:g} of the card")
+    predictions["pool"] = _Prediction(
+        value=room,
+        low=room - spread[0],
+        high=room + spread[1],
+        basis="what weights and assumed items leave of the share",
+    )
+    return {name: one for name, one in predictions.items() if one is not None}
+
+
+def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
+    """Tokens, concurrency, blocks and refusals; between the two ends of a pool that is printed in rounded form."""
+    pool = start.least("pool")
+    if pool is None or pool.value <= 0:
+        ends, basis = (found, found, found), "from the flags alone, since no pool is printed"
+    else:
+        sizes = (int(pool.value), int(pool.value - pool.step // 2), int(pool.value + pool.step // 2))
+        ends = (_with_pool(chosen, sizes[0]), _with_pool(chosen, sizes[1]), _with_pool(chosen, sizes[2]))
+        basis = f"from the printed pool of {format_bytes(sizes[0])}"
+    figures: dict[str, Callable[[Answer], int | float | None]] = {
+        "pool_tokens": lambda each: each.pool_tokens,
+        "concurrency": lambda each: each.max_concurrency,
+        "blocks": lambda each: each.report.num_blocks if each.report else None,
+        "block": lambda each: each.report.block_size if each.report else None,
+        "longest_start": lambda each: each.report.longest_start_tokens if each.report else None,
+        "request": lambda each: each.kv_request_bytes,
+    }
+    predictions = {}
+    for name, figure in figures.items():
+        value, low, high = (figure(each) for each in ends)
+        if value is not None and low is not None and high is not None:
+            predictions[name] = _Prediction(value=value, low=low, high=high, basis=basis)
+    return predictions
+
+
+def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
+    """The plan with the pool stated: what the start printed for it follows, whatever the card."""
+    settings: EngineSettings = chosen.deployment.settings
+    stated = replace(settings, values={**settings.values, "kv_cache_memory_bytes": pool_bytes})
+    return _ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
+
+
+def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
+    """The buffers of all cards together; those in main memory are not compared."""
+    found = _ask(chosen)
+    cards = chosen.deployment.pipeline_parallel
+    kinds = {
+        "weights": [item for item in found.items if item.kind is Kind.WEIGHTS],
+        "cache": [item for item in found.items if item.kind is Kind.CACHE],
+        "compute": [item for item in found.items if item.name == "compute buffer"],
+    }
+    return {
+        name: one
+        for name, items in kinds.items()
+        if (cards == 1 or name == "compute") and (one := _items(items)) is not None
+    }
+
+
+LLAMA_CPP = ("llama_cpp", "ik_llama_cpp", "ollama")
+PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
+    "vllm": _vllm,
+    **dict.fromkeys(LLAMA_CPP, _llama_cpp),
+}
+"""By engine, what is predicted for the names of its readings."""
+
+
+def _is_host(device: str) -> bool:
+    return device.startswith("CPU") or device.endswith(("_Host", "_Mapped"))
+
+
+def _ask(chosen: Chosen) -> Answer:
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def _items(items: list[LineItem]) -> _Prediction | None:
+    if not items:
+        return None
+    is_assumed = any(item.basis is Basis.ASSUMED for item in items)
+    names = ", ".join(dict.fromkeys(item.name for item in items))
+    return _Prediction(
+        value=sum(item.bytes for item in items),
+        low=sum(item.low_bytes for item in items),
+        high=sum(item.high_bytes for item in items),
+        basis=f"{names}, {'the spread of public readings' if is_assumed else items[0].basis.value}",
+    )
+
+
+def _exact(size: int, basis: str) -> _Prediction:
+    return _Prediction(value=size, low=size, high=size, basis=basis)

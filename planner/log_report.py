@@ -1,0 +1,90 @@
+"""All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from planner.budget import prepare
+from planner.calibration import CalibrationProfile
+from planner.choices import Choices, Chosen, choose
+from planner.errors import PlannerError
+from planner.log_choices import Told, choices_from_log
+from planner.log_comparison import Compared, compare
+from planner.log_profile import profile_from
+from planner.logs.readings import Failure, Readings, Start
+from planner.units import format_count
+from planner.would_start import Try, would_start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReport:
+    """*start* of *starts* in the log, counted from 1. *command* plans it; *notes* say what was concluded or is missing.
+
+    *readings* have no predictions, and *would_start* and *profile* nothing, where model or card are not known.
+    """
+
+    engine: str
+    version: str
+    model: str
+    settings: Mapping[str, str]
+    start: int
+    starts: int
+    failure: Failure | None
+    readings: tuple[Compared, ...]
+    would_start: tuple[Try, ...]
+    profile: CalibrationProfile | None
+    command: str
+    notes: tuple[str, ...]
+
+
+def report_log(found: Readings, given: Choices, number: int | None = None) -> LogReport:
+    """The start with this *number*, the last one when there is none; *given* is what is stated beside the log.
+
+    Raises PlannerError for a log without a start, or with fewer.
+    """
+    start, number = _start(found, number)
+    told = choices_from_log(start, given)
+    chosen, missing = _chosen(told)
+    readings = compare(start, chosen)
+    profile = None if chosen is None else profile_from(start, chosen)
+    tries: tuple[Try, ...] = ()
+    if chosen is not None and told.choices is not None:
+        tries = would_start(start, told.choices, chosen.architecture, profile)
+    cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
+    return LogReport(
+        engine=start.engine,
+        version=start.version,
+        model=start.model,
+        settings=start.settings,
+        start=number,
+        starts=len(found.starts),
+        failure=start.failure,
+        readings=readings,
+        would_start=tries,
+        profile=profile,
+        command=told.choices.command() if told.choices is not None else "",
+        notes=(*told.notes, *((missing,) if missing else ()), *cut),
+    )
+
+
+def _chosen(told: Told) -> tuple[Chosen | None, str]:
+    """What the log says, ready to plan, or the sentence why it is not."""
+    if told.choices is None:
+        return None, told.missing
+    try:
+        chosen = choose(told.choices)
+        prepare(chosen.architecture, chosen.deployment)
+    except PlannerError as error:
+        return None, str(error)
+    return chosen, ""
+
+
+def _start(found: Readings, number: int | None) -> tuple[Start, int]:
+    if not found.starts:
+        raise PlannerError(
+            f"None of the {format_count(found.lines)} lines is one that vLLM, SGLang, TensorRT-LLM, LMDeploy, "
+            "llama.cpp or Ollama prints about memory: give the output from the engine's start on."
+        )
+    chosen = len(found.starts) if number is None else number
+    if not 1 <= chosen <= len(found.starts):
+        raise PlannerError(f"start = {chosen:,} is not in the log: it has {len(found.starts):,}.")
+    return found.starts[chosen - 1], chosen

@@ -1,0 +1,47 @@
+"""A report on a log for a terminal."""
+
+from collections.abc import Iterator
+
+from planner.log_comparison import Compared
+from planner.log_report import LogReport
+from planner.units import format_bytes
+from planner.would_start import Try
+
+_WIDTH = 14
+
+
+def log_text(report: LogReport) -> str:
+    """What was read beside what was predicted, and what would start."""
+    which = f"start {report.start} of {report.starts}, " if report.starts > 1 else ""
+    version = f" {report.version}" if report.version else ""
+    lines = [f"{which}{report.engine}{version}{f', {report.model}' if report.model else ''}"]
+    if report.failure is not None:
+        lines.append(f"It failed in line {report.failure.line}: {report.failure.message}")
+    lines += ["", *_readings(report.readings)]
+    if report.would_start:
+        lines += ["", "What would start:", *map(_try_line, report.would_start)]
+    if report.command:
+        lines += ["", "The same start as a plan:", f"  {report.command}"]
+    lines += [f"Note: {note}" for note in report.notes]
+    return "\n".join(lines)
+
+
+def _readings(rows: tuple[Compared, ...]) -> Iterator[str]:
+    width = max(len(row.name) for row in rows) if rows else 0
+    yield f"  {'':{width}} {'printed':>{_WIDTH}} {'predicted':>{_WIDTH}}"
+    for row in rows:
+        predicted = "–" if row.predicted is None else _shown(row.predicted, row.unit)
+        yield f"  {row.name:{width}} {_shown(row.value, row.unit):>{_WIDTH}} {predicted:>{_WIDTH}}  {row.why}"
+
+
+def _try_line(one: Try) -> str:
+    room = "any length" if one.max_context_tokens is None else f"up to {one.max_context_tokens:,} tokens"
+    option = f"  {one.option}" if one.option else ""
+    return f"  {'✓' if one.starts else '✕'} {one.change}: {room if one.starts else f'not enough alone, {room}'}{option}"
+
+
+def _shown(value: int | float, unit: str) -> str:
+    if unit == "bytes":
+        return format_bytes(round(value))
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+    return f"{text} %" if unit == "percent" else text
