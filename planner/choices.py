@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
@@ -16,8 +17,10 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
-from planner.profile_files import load_profile
 from planner.units import format_size, parse_bytes
+
+if TYPE_CHECKING:
+    from planner.calibration import CalibrationProfile
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
@@ -98,11 +101,17 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         settings=settle(presets.engine_data(engine), engine, choices.engine_version, choices.set),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
         host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
-        profile=None if choices.profile is None else load_profile(Path(choices.profile)),
+        profile=None if choices.profile is None else _load_profile(choices.profile),
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
+
+
+def _load_profile(path: str) -> "CalibrationProfile":
+    from planner.profile_files import load_profile  # only for plans with a profile
+
+    return load_profile(Path(path))
 
 
 def default_context_tokens(architecture: Architecture) -> int:

@@ -1,11 +1,14 @@
 """What the user chose: the card, how the model is stored on it, and what it is asked to hold."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from planner.calibration import CalibrationProfile, Subject
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
+
+if TYPE_CHECKING:
+    from planner.calibration import CalibrationProfile, Subject
 
 MAX_TOKENS = 2**33
 """No request is longer; a bound so that absurd input is refused and searches end."""
@@ -64,7 +67,7 @@ class Deployment:
     settings: EngineSettings = field(default_factory=EngineSettings)
     overhead_bytes: int | None = None
     host_memory_bytes: int | None = None
-    profile: CalibrationProfile | None = None
+    profile: "CalibrationProfile | None" = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):
@@ -83,8 +86,10 @@ class Deployment:
             name: str(value).lower() for name, value in chosen.items() if value is not None
         }
 
-    def subject(self, model: str) -> Subject:
+    def subject(self, model: str) -> "Subject":
         """What a profile must be of to be used here."""
+        from planner.calibration import Subject  # only for plans with a profile
+
         return Subject(
             model=model,
             engine=self.engine,
