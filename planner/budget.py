@@ -8,7 +8,6 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Device, Workload
 from planner.engines import find_engine
 from planner.engines.base import Engine, Pool, Rank, taken_bytes
-from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
 from planner.weights import model_bytes
@@ -117,7 +116,10 @@ class MemoryBudget:
 def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBudget, ...]:
     """Each different device's weights, runtime and pool, whatever will be asked of it."""
     engine = find_engine(deployment.engine)
-    architecture = as_stored(architecture, deployment.weights)
+    if deployment.weights.mix is not None:
+        from planner.gguf_mixes import as_stored  # only GGUF file types decide tensor by tensor
+
+        architecture = as_stored(architecture, deployment.weights)
     if deployment.overhead_bytes is None:
         runtime = engine.runtime_items(architecture, deployment)
         if (profile := deployment.profile) is not None:

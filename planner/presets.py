@@ -3,7 +3,6 @@
 Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wrong key or a missing one is refused.
 """
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -17,14 +16,14 @@ from planner.engine_data import EngineData, parse_engine_data
 from planner.errors import BadPreset, UnknownName
 from planner.formats import GgufMix, MixRule, NumberFormat, Scale
 from planner.readers.families import parse_family
-from planner.readers.family import Family
+from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
-from planner.readers.unknown import UNKNOWN, UnknownRules, parse_unknown_rules
 from planner.toml_tables import TomlTables
 
 if TYPE_CHECKING:
     from planner.readers.gguf_knowledge import GgufKnowledge
+    from planner.readers.unknown import UnknownRules
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
@@ -197,21 +196,19 @@ def _engine_table(path: Path) -> dict[str, Any]:
     return whole | table
 
 
-_MODEL_TYPE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}", re.ASCII)
-"""What a family's file may be called."""
-
-
 @cache
 def family(model_type: str) -> Family | None:
     """What is known about a ``model_type`` beyond its config's own keys, or ``None``."""
     path = PRESETS / "class_defaults" / f"{model_type}.toml"
-    named = _MODEL_TYPE.fullmatch(model_type)
+    named = FAMILY_NAME.fullmatch(model_type)
     return parse_family(model_type, load_toml(path)) if named and path.is_file() else None
 
 
 @cache
-def unknown_rules() -> UnknownRules:
+def unknown_rules() -> "UnknownRules":
     """What is done about a ``model_type`` that has no file of its own."""
+    from planner.readers.unknown import UNKNOWN, parse_unknown_rules  # most models have one
+
     return parse_unknown_rules(load_toml(PRESETS / "class_defaults" / f"{UNKNOWN}.toml"))
 
 

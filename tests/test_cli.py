@@ -186,6 +186,10 @@ def test_the_nearest_name_is_offered(capsys: pytest.CaptureFixture[str]) -> None
         (json.dumps(LLAMA | {"model_type": ["llama"]}), "is not the name of a family"),
         (json.dumps(LLAMA | {"model_type": "\U0001f4a5\u202e\x00\n"}), "is not the name of a family"),
         (json.dumps(LLAMA | {"model_type": "x" * 1000}), "is not the name of a family"),
+        (
+            json.dumps({"model_type": "mistral3", "text_config": LLAMA | {"model_type": "\U0001f4a5\u202e\x00"}}),
+            "is not the name of a family",
+        ),
         (json.dumps(LLAMA | {"num_hidden_layers": None}), "num_hidden_layers"),
         (json.dumps({k: v for k, v in LLAMA.items() if k != "vocab_size"}), "vocab_size"),
         (json.dumps({k: v for k, v in LLAMA.items() if k != "model_type"}), "model_type"),

@@ -42,8 +42,13 @@ def weights_label(cell: TableRow) -> str:
     return AS_PUBLISHED if cell.weights == CHECKPOINT else cell.weights
 
 
-def set_up_line(chosen: Chosen, answer: Answer) -> str:
-    """The whole set-up in a line: ``Llama-3.1-8B · RTX 4090 · bf16, as published · 4 × 8,192 tokens``."""
+def set_up_line(chosen: Chosen | None, answer: Answer | None) -> str:
+    """The whole set-up in a line: ``Llama-3.1-8B · RTX 4090 · bf16, as published · 4 × 8,192 tokens``.
+
+    Nothing where the set-up makes no plan.
+    """
+    if chosen is None or answer is None:
+        return ""
     cards = answer.device if answer.device_count == 1 else f"{answer.device_count} × {answer.device}"
     cache = answer.kv_cache_k if answer.kv_cache_k == answer.kv_cache_v else f"{answer.kv_cache_k}/{answer.kv_cache_v}"
     parts = [

@@ -131,6 +131,16 @@ class PerRequest:
         return ()
 
 
+class WholeCard:
+    """For an engine that reserves nothing: its pool is all that weights and runtime leave."""
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        return memory_bytes - taken_bytes
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        return "all that weights and runtime leave"
+
+
 def taken_bytes(items: Iterable[LineItem]) -> tuple[int, int, int]:
     """Expected, low and high total of *items*."""
     expected = low = high = 0

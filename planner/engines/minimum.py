@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank, WholeCard
 from planner.engines.split import pipeline_ranks, split_heads
 from planner.kv_cache import KVCacheSpec, model_specs
 from planner.line_item import Basis, LineItem
 
 
-class Minimum(PerRequest):
+class Minimum(PerRequest, WholeCard):
     """Weights and caches alone; ``overhead_bytes`` states everything else as one figure."""
 
     name = "minimum"
@@ -26,12 +26,6 @@ class Minimum(PerRequest):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return ()
-
-    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
-        return memory_bytes - taken_bytes
-
-    def pool_rule(self, deployment: Deployment) -> str:
-        return "all that weights and runtime leave"
 
     def report(
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None

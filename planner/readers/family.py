@@ -1,11 +1,14 @@
 """Knowledge by model_type, as the readers use it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from planner.formats import Role
 from planner.readers.structure import LayerKind, Structure
 
+FAMILY_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.+-]{0,79}", re.ASCII)
+"""What a model_type may be called, and the file that describes it."""
 Size = int | str
 """A number, or the name of a dimension of the layer or of a config key."""
 

@@ -1,6 +1,5 @@
 """A Hugging Face ``config.json`` to an Architecture."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -8,18 +7,15 @@ from planner.architecture import Architecture, Tower
 from planner.errors import UnsupportedModel
 from planner.readers.conditions import settle
 from planner.readers.decoder import Decoder
-from planner.readers.family import Family
+from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.mtp import mtp_layers
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization.stated import quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
-from planner.readers.unknown import assumed_warning, bounding_family, check_refused, check_understood, check_used
 from planner.readers.values import Values
 from planner.units import shorten
-
-_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +53,12 @@ def read_config(
     wrapper = _by_class(config, _family(model_type, knowledge), knowledge)
     text = _find_text(config, model_type, wrapper, knowledge)
     rules = None if text.family else knowledge.unknown_rules()
-    family = bounding_family(rules, text.table) if rules else text.family
+    family = rules.bounding_family(text.table) if rules else text.family
     assert family is not None
     top = Values(config, model_type)
     family, values = settle(family, text.table, text.model_type, text.fallback, text.lifted)
     if rules is not None:
-        check_understood(rules, text.table, values)
+        rules.check_understood(text.table, values)
     stored, warnings = stored_format((top, values), knowledge.formats)
     decoder = Decoder(
         values=values,
@@ -97,8 +93,8 @@ def read_config(
         ),
     )
     if rules is not None:
-        check_used(rules, text.table, values)
-        architecture = replace(architecture, warnings=(assumed_warning(model_type), *architecture.warnings))
+        rules.check_used(text.table, values)
+        architecture = replace(architecture, warnings=(rules.warning(model_type), *architecture.warnings))
     stated = quantization_of((top, values), quantization)
     if not stated:
         return architecture
@@ -110,24 +106,30 @@ def read_config(
 def _model_type(config: Mapping[str, object], knowledge: Knowledge) -> str:
     """The file's model_type, or the one of its class's name where a file of old lacks it."""
     model_type = config.get("model_type")
-    if isinstance(model_type, str) and _NAME.fullmatch(model_type):
+    if isinstance(model_type, str) and model_type:
         return model_type
     if model_type:
-        raise UnsupportedModel(
-            f"model_type {shorten(str(model_type))!r} is not the name of a family; write one such as 'llama'."
-        )
+        raise _not_a_name(model_type)
     match config.get("architectures"):
         case [str() as name, *_] if name in knowledge.unknown_rules().architectures:
             return knowledge.unknown_rules().architectures[name]
     raise UnsupportedModel("The config has no model_type; add the key that says which family it is, such as 'llama'.")
 
 
+def _not_a_name(model_type: object) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"model_type {shorten(str(model_type))!r} is not the name of a family; write one such as 'llama'."
+    )
+
+
 def _family(model_type: str, knowledge: Knowledge) -> Family | None:
+    if not FAMILY_NAME.fullmatch(model_type):
+        raise _not_a_name(model_type)
     family = knowledge.find_family(model_type)
     if family is not None and family.same_as:
         family = knowledge.find_family(family.same_as)
     if family is None:
-        check_refused(knowledge.unknown_rules(), model_type)
+        knowledge.unknown_rules().check_refused(model_type)
     elif family.refused:
         raise UnsupportedModel(f"model_type {shorten(model_type)!r} {family.refused}.")
     return family

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.formats import NumberFormat
 from planner.readers.family import Family
-from planner.readers.unknown import UnknownRules
+
+if TYPE_CHECKING:
+    from planner.readers.unknown import UnknownRules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,4 +20,4 @@ class Knowledge:
 
     formats: Mapping[str, NumberFormat]
     find_family: Callable[[str], Family | None]
-    unknown_rules: Callable[[], UnknownRules]
+    unknown_rules: Callable[[], "UnknownRules"]

@@ -30,6 +30,50 @@ class UnknownRules:
     refused: Mapping[str, str]
     architectures: Mapping[str, str]
 
+    def check_refused(self, model_type: str) -> None:
+        """Raise for a model_type that is known to be something else than a decoder."""
+        reason = self.refused.get(model_type)
+        if reason:
+            raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
+
+    def bounding_family(self, table: Mapping[str, object]) -> Family:
+        """The upper bound's family for *table*: with learned positions, unless the file speaks of rotary ones."""
+        if any(key.startswith(("rope_", "rotary_")) for key in table):
+            return self.family
+        return replace(self.family, structure=replace(self.family.structure, position_embeddings=True))
+
+    def check_understood(self, table: Mapping[str, object], values: Values) -> None:
+        """Raise if *table* has a key that the upper bound does not cover."""
+        spellings = {spelling for names in self.family.aliases.values() for spelling in names}
+        self._refuse_strange(table, values, self.understood | spellings)
+
+    def check_used(self, table: Mapping[str, object], values: Values) -> None:
+        """Raise if a key that is understood had no part in what was built from *table*."""
+        self._refuse_strange(table, values, values.used)
+
+    def warning(self, model_type: str) -> str:
+        """What the plan of an unknown *model_type* is."""
+        return (
+            f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in "
+            "every layer and every optional tensor counted."
+        )
+
+    def _refuse_strange(self, table: Iterable[str], values: Values, accepted: AbstractSet[str]) -> None:
+        strange = [
+            key
+            for key in table
+            if key not in accepted
+            and key not in self.bounded
+            and not any(fnmatchcase(key, pattern) for pattern in self.harmless)
+        ]
+        if strange:
+            named = ", ".join(repr(shorten(key)) for key in sorted(strange)[:_SHOWN])
+            more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
+            raise UnsupportedModel(
+                f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "
+                "only a config of a known model_type, or one without these keys, can be counted."
+            )
+
 
 def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     """The rules in *table*, as presets/class_defaults/_unknown.toml holds them; raises BadPreset by path."""
@@ -51,53 +95,4 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
         architectures={str(name): str(model_type) for name, model_type in architectures.items()},
         refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
-    )
-
-
-def check_refused(rules: UnknownRules, model_type: str) -> None:
-    """Raise for a model_type that is known to be something else than a decoder."""
-    reason = rules.refused.get(model_type)
-    if reason:
-        raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
-
-
-def bounding_family(rules: UnknownRules, table: Mapping[str, object]) -> Family:
-    """The upper bound's family for *table*: with learned positions, unless the file speaks of rotary ones."""
-    if any(key.startswith(("rope_", "rotary_")) for key in table):
-        return rules.family
-    return replace(rules.family, structure=replace(rules.family.structure, position_embeddings=True))
-
-
-def check_understood(rules: UnknownRules, table: Mapping[str, object], values: Values) -> None:
-    """Raise if *table* has a key that the upper bound does not cover."""
-    spellings = {spelling for names in rules.family.aliases.values() for spelling in names}
-    _refuse_strange(rules, table, values, rules.understood | spellings)
-
-
-def check_used(rules: UnknownRules, table: Mapping[str, object], values: Values) -> None:
-    """Raise if a key that is understood had no part in what was built from *table*."""
-    _refuse_strange(rules, table, values, values.used)
-
-
-def _refuse_strange(rules: UnknownRules, table: Iterable[str], values: Values, accepted: AbstractSet[str]) -> None:
-    strange = [
-        key
-        for key in table
-        if key not in accepted
-        and key not in rules.bounded
-        and not any(fnmatchcase(key, pattern) for pattern in rules.harmless)
-    ]
-    if strange:
-        named = ", ".join(repr(shorten(key)) for key in sorted(strange)[:_SHOWN])
-        more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
-        raise UnsupportedModel(
-            f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "
-            "only a config of a known model_type, or one without these keys, can be counted."
-        )
-
-
-def assumed_warning(model_type: str) -> str:
-    return (
-        f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in every "
-        "layer and every optional tensor counted."
     )

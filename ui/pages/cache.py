@@ -48,7 +48,7 @@ EXAMPLE_TOKENS = (64, 512, 4_096)
 
 def main() -> None:
     plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    page.set_up(set_up_line(plan.chosen, plan.answer))
     if plan.chosen is None:
         page.problem(plan.problem)
         return

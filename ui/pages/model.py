@@ -22,7 +22,7 @@ SHOWN_NAMES = 12
 
 def main() -> None:
     plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    page.set_up(set_up_line(plan.chosen, plan.answer))
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return

@@ -24,7 +24,7 @@ SHOWN_FIXES = 3
 
 def main() -> None:
     plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    page.set_up(set_up_line(plan.chosen, plan.answer))
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         _examples()

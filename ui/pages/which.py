@@ -38,7 +38,7 @@ Columns = Sequence[tuple[str, Callable[[Match], str]]]
 
 def main() -> None:
     plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer) if plan.chosen and plan.answer else "")
+    page.set_up(set_up_line(plan.chosen, plan.answer))
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return

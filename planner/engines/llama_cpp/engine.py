@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, Pool, Rank
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank, WholeCard
 from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
 from planner.engines.llama_cpp.items import buffer_items, context_item, host_items
 from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, options
 from planner.engines.llama_cpp.placement import Placement, place
-from planner.kv_cache import KVCacheSpec, bytes_for
+from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
 
 
-class LlamaCpp:
+class LlamaCpp(PerRequest, WholeCard):
     """llama.cpp: slots, padded caches by layer, whole layers on cards and the rest in main memory."""
 
     name = "llama_cpp"
@@ -31,9 +31,6 @@ class LlamaCpp:
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         return cache_specs(rank, deployment)
 
-    def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
-        return bytes_for(specs, tokens)
-
     def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
         return cache_bytes(specs, deployment, tokens, requests)
 
@@ -49,12 +46,6 @@ class LlamaCpp:
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
         return tuple(host_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
-
-    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
-        return memory_bytes - taken_bytes
-
-    def pool_rule(self, deployment: Deployment) -> str:
-        return "all that weights and runtime leave"
 
     def report(
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
