@@ -1,4 +1,4 @@
-"""pydantic at the edges: the planner's own dataclasses validated, dumped and described, without a second set of models.
+"""pydantic at the edges: the planner's own dataclasses validated, without a second set of models.
 
 pydantic costs more to import than a plan to make, so it is imported on first use; a plan from presets never does.
 """
@@ -40,9 +40,3 @@ def validate(cls: type[T], value: Any, what: str) -> T:
         problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:MAX_PROBLEMS]]
         raise PlannerError(f"{what} is not valid: {'; '.join(problems)}.") from error
     return validated
-
-
-def schema(cls: type) -> dict[str, Any]:
-    """The JSON Schema of *cls*."""
-    described: dict[str, Any] = _adapter(cls).json_schema()
-    return described
