@@ -1,6 +1,6 @@
 """The whole answer to one plan: what the command line prints as JSON and the pages show."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.architecture import Architecture
 from planner.budget import MemoryBudget, State, budget_for, pools, prepare
@@ -12,6 +12,7 @@ from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
 from planner.readers.stored import SERVED_IN_16_BIT
+from planner.records import dataclass
 from planner.weights import active_parameters, parameters, parameters_by_role
 
 

@@ -4,9 +4,9 @@ Names are Hugging Face's. Nothing here depends on how the model is stored or ser
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from planner.formats import NumberFormat, Role
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Adds up one device's memory and decides whether what was asked fits."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, StrEnum
 
 from planner.architecture import Architecture
@@ -10,6 +10,7 @@ from planner.engines import find_engine
 from planner.engines.base import Engine, Pool, Rank, taken_bytes
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
+from planner.records import dataclass
 from planner.weights import model_bytes
 
 OUTSIDE = "outside the pool"

@@ -4,7 +4,7 @@ Command line, app and library all come through here, so that the same choices gi
 """
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
+from planner.records import dataclass
 from planner.units import format_size, parse_bytes
 
 if TYPE_CHECKING:

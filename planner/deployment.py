@@ -1,11 +1,12 @@
 """What the user chose: the card, how the model is stored on it, and what it is asked to hold."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
+from planner.records import dataclass
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile, Subject

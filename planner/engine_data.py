@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import Any
 
 from planner.errors import BadPreset, PlannerError
+from planner.records import dataclass
 from planner.units import parse_bytes, shorten
 
 Version = tuple[int, ...]

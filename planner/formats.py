@@ -1,10 +1,10 @@
 """How numbers are stored: blocks of elements, the scales beside them, and which tensor role takes which format."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.errors import UnknownName
+from planner.records import dataclass
 
 
 class Role(StrEnum):

@@ -1,7 +1,7 @@
 """From a layer's mixers and the cache formats to the bytes that grow with the context."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.architecture import (
     Attention,
@@ -15,6 +15,7 @@ from planner.architecture import (
     distinct_layers,
 )
 from planner.formats import NumberFormat
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
 """One line of a budget and what it rests on."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from planner.records import dataclass
 
 
 class Basis(StrEnum):

@@ -5,7 +5,7 @@ Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wron
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from planner.readers.families import parse_family
 from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
+from planner.records import dataclass
 from planner.toml_tables import TomlTables
 
 if TYPE_CHECKING:

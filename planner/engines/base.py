@@ -1,13 +1,13 @@
 """What every engine answers: what each device holds, how its cache grows, what it reserves, how big the pool is."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from planner.architecture import Architecture, Layer, Tensor, Tower
 from planner.deployment import Deployment, Workload
 from planner.kv_cache import KVCacheSpec, bytes_for
 from planner.line_item import Basis, LineItem
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

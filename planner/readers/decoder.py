@@ -1,13 +1,13 @@
 """The text model being read: its values, its family's rules, and makers of its tensors."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from planner.architecture import Tensor
 from planner.formats import NumberFormat, Role
 from planner.readers.family import Family
 from planner.readers.structure import Structure, Switch
 from planner.readers.values import Values
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from planner.formats import Role
 from planner.readers.structure import LayerKind, Structure
+from planner.records import dataclass
 
 FAMILY_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.+-]{0,79}", re.ASCII)
 """What a model_type may be called, and the file that describes it."""

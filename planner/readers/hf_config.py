@@ -1,7 +1,7 @@
 """A Hugging Face ``config.json`` to an Architecture."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from planner.architecture import Architecture, Tower
 from planner.errors import UnsupportedModel
@@ -15,6 +15,7 @@ from planner.readers.quantization.stated import quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.values import Values
+from planner.records import dataclass
 from planner.units import shorten
 
 

@@ -1,11 +1,11 @@
 """What a reader is handed beside the file itself, so that it never opens one."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner.formats import NumberFormat
 from planner.readers.family import Family
+from planner.records import dataclass
 
 if TYPE_CHECKING:
     from planner.readers.unknown import UnknownRules

@@ -1,7 +1,7 @@
 """Everything in which the layers of one text model differ, as one small plan a layer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.errors import UnsupportedModel
 from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE, attention_kinds, window_tokens
@@ -9,6 +9,7 @@ from planner.readers.decoder import Decoder
 from planner.readers.expert_layers import feed_forward_kinds
 from planner.readers.layer_words import FULL, layer_words
 from planner.readers.structure import LayerKind
+from planner.records import dataclass
 from planner.units import format_count, shorten
 
 WINDOWED_KEY = "windowed_key_attention"

@@ -1,7 +1,6 @@
 """What each kind of layer caches and weighs: one rule a kind, its module imported when a model has such a layer."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
@@ -19,6 +18,7 @@ from planner.readers.layout import (
     WINDOWED_KEY,
     LayerPlan,
 )
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,7 @@
 """What a family's model class builds, as switches: everything that its config files do not say."""
 
-from dataclasses import dataclass
-
 from planner.readers.layer_words import RULES
+from planner.records import dataclass
 
 Switch = bool | str
 """A literal, or the name of the config key that decides."""

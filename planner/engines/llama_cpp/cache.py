@@ -5,7 +5,6 @@ llama-memory-recurrent.cpp.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from planner.architecture import Attention, LatentAttention, Mixer, Recurrence, distinct_layers
 from planner.deployment import Deployment
@@ -13,6 +12,7 @@ from planner.engines.base import Rank
 from planner.engines.llama_cpp.options import Options, options
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec, attention_bytes_per_token, mixer_spec
+from planner.records import dataclass
 
 FP32_BYTES = 4
 
