@@ -70,11 +70,13 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     An engine that would refuse to start does not fit, whatever memory says.
     """
     budget = budget_for(prepare(architecture, deployment), workload)
-    specs = budget.rank.specs
+    specs = (*budget.rank.specs, *budget.rank.draft_specs)
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
     engine = find_engine(deployment.engine)
     report = engine.report(pools(budget.ranks), deployment, workload, longest_tokens)
+    if report is not None and report.num_blocks and budget.rank.draft_specs:
+        report = _beside_draft(report, longest_tokens, budget)
     if report is not None and report.refusals and budget.state is State.FITS:
         budget = replace(budget, fits=False, state=State.NO)
     return Answer(
@@ -123,6 +125,20 @@ def _concurrency(budget: MemoryBudget) -> float | None:
     return max(0, budget.rank.pool_bytes) / budget.kv_request_bytes
 
 
+def _beside_draft(report: EngineReport, longest_tokens: int | None, budget: MemoryBudget) -> EngineReport:
+    """*report* with the planner's own figures: those of the engine are for a pool of blocks that no draft shares."""
+    return replace(
+        report,
+        pool_tokens=report.pool_tokens if longest_tokens is None else longest_tokens,
+        max_concurrency=_concurrency(budget) or report.max_concurrency,
+        num_blocks=0,
+        block_size=0,
+        blocks_per_request=0,
+        groups=(),
+        notes=(*report.notes, "A draft shares the pool: its tokens and concurrency are planned, not as printed."),
+    )
+
+
 def _of_model(architecture: Architecture, deployment: Deployment) -> tuple[str, ...]:
     """What the model's reader said, less what the plan already follows."""
     if deployment.weights.name == CHECKPOINT:
@@ -142,6 +158,8 @@ def _warnings(architecture: Architecture, deployment: Deployment, workload: Work
             f"{workload.context_tokens:,} tokens are more than {architecture.title} was made for ({limit:,}): "
             "the memory is counted, the answers may be poor or the engine may refuse."
         )
+    if deployment.draft is not None and (sentence := deployment.draft.warning(architecture)):
+        found.append(sentence)
     if deployment.profile is not None:
         found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions)]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:

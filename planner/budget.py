@@ -1,6 +1,6 @@
 """Adds up one device's memory and decides whether what was asked fits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum, StrEnum
 
@@ -15,6 +15,8 @@ from planner.weights import model_bytes
 
 OUTSIDE = "outside the pool"
 """The item for memory that an engine leaves to neither weights nor runtime nor cache."""
+DRAFT_CACHE = "draft cache"
+"""The item for what a draft keeps of every request."""
 TIGHT_TOKENS = 2_048
 """With fewer tokens left than this a model that loads is of no use: *tight*, not *no*."""
 
@@ -45,6 +47,7 @@ class State(StrEnum):
 class RankBudget:
     """One device before any request: weights and runtime, how the cache grows, and the pool that is left for it.
 
+    *draft_specs* are what a draft keeps of a request beside the model's *specs*.
     *items* end with what the engine keeps out of the pool. *pool_high_bytes* is the pool when every assumed item is at
     its low end. Negative: weights and runtime do not fit.
     """
@@ -55,6 +58,7 @@ class RankBudget:
     rank: Rank
     items: tuple[LineItem, ...]
     specs: tuple[KVCacheSpec, ...]
+    draft_specs: tuple[KVCacheSpec, ...] = ()
     pool_bytes: int = 0
     pool_low_bytes: int = 0
     pool_high_bytes: int = 0
@@ -64,20 +68,30 @@ class RankBudget:
         return self.deployment.device.memory_bytes
 
     def request_bytes(self, tokens: int) -> int:
-        return self.engine.sequence_bytes(self.specs, tokens)
+        own = self.engine.sequence_bytes(self.specs, tokens)
+        return own + (self.engine.sequence_bytes(self.draft_specs, tokens) if self.draft_specs else 0)
 
     def requests(self, users: int) -> int:
         """How many of *users* this device serves: data-parallel replicas share them."""
         return -(-users // self.deployment.data_parallel)
 
     def cache_bytes(self, tokens: int, requests: int) -> int:
-        return self.engine.cache_bytes(self.specs, self.deployment, tokens, requests)
+        own = self.engine.cache_bytes(self.specs, self.deployment, tokens, requests)
+        if not self.draft_specs:
+            return own
+        return own + self.engine.cache_bytes(self.draft_specs, self.deployment, tokens, requests)
 
     def buffers(self, tokens: int, requests: int) -> tuple[LineItem, ...]:
         """Runtime that follows what is asked; none where the user stated everything as one figure."""
         if self.deployment.overhead_bytes is not None:
             return ()
-        return self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
+        own = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
+        draft = self.deployment.draft
+        if draft is None:
+            return own
+        from planner.draft_items import logits_item  # only for plans with a draft
+
+        return (*own, logits_item(draft, self.architecture.vocab_size, requests))
 
     def need_bytes(self, tokens: int, requests: int, case: Case = Case.EXPECTED) -> int:
         """What *requests* of *tokens* each take from the pool: their cache, and the buffers that go with them."""
@@ -136,9 +150,10 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
                 source="stated by the user: context, libraries, activations and all else that is not weights or cache",
             ),
         )
-    return tuple(
+    ranks = tuple(
         _rank_budget(engine, rank, runtime, architecture, deployment) for rank in engine.ranks(architecture, deployment)
     )
+    return ranks if deployment.draft is None else tuple(_with_draft(rank, rank is ranks[-1]) for rank in ranks)
 
 
 def on_device(ranks: tuple[RankBudget, ...], device: Device) -> tuple[RankBudget, ...]:
@@ -162,16 +177,7 @@ def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudge
     fullest = min(ranks, key=lambda rank: rank.pool_bytes - rank.need_bytes(tokens, rank.requests(users)))
     kv_request_bytes = fullest.request_bytes(tokens)
     requests = fullest.requests(users)
-    cache_bytes = fullest.cache_bytes(tokens, requests)
-    shared = "" if cache_bytes == requests * kv_request_bytes else ", as the engine reserves it"
-    cache = LineItem(
-        name="cache",
-        kind=Kind.CACHE,
-        bytes=cache_bytes,
-        basis=fullest.engine.cache_basis,
-        source=f"{requests:,} × {kv_request_bytes:,} B for {tokens:,} tokens each{shared}",
-    )
-    items = (*fullest.items, *fullest.buffers(tokens, requests), cache)
+    items = (*fullest.items, *fullest.buffers(tokens, requests), *_cache_items(fullest, tokens, requests))
     total_bytes = sum(item.bytes for item in items)
     loads = all(rank.pool_bytes >= 0 for rank in ranks)
     return MemoryBudget(
@@ -188,6 +194,22 @@ def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudge
         fits=holds(ranks, workload.context_tokens, workload.users),
         state=_state(ranks, workload, loads),
     )
+
+
+def _cache_items(rank: RankBudget, tokens: int, requests: int) -> Iterator[LineItem]:
+    """The model's cache, and beside it the draft's where it has one."""
+    parts = [("cache", rank.specs)] + ([(DRAFT_CACHE, rank.draft_specs)] if rank.draft_specs else [])
+    for name, specs in parts:
+        request_bytes = rank.engine.sequence_bytes(specs, tokens)
+        size = rank.engine.cache_bytes(specs, rank.deployment, tokens, requests)
+        shared = "" if size == requests * request_bytes else ", as the engine reserves it"
+        yield LineItem(
+            name=name,
+            kind=Kind.CACHE,
+            bytes=size,
+            basis=rank.engine.cache_basis,
+            source=f"{requests:,} × {request_bytes:,} B for {tokens:,} tokens each{shared}",
+        )
 
 
 def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:
@@ -233,6 +255,17 @@ def _rank_budget(
         specs=engine.cache_specs(rank, deployment),
     )
     return _with_pool(bare)
+
+
+def _with_draft(bare: RankBudget, is_last: bool) -> RankBudget:
+    """*bare* with its share of the draft, which lies on the last stage."""
+    from planner.draft_items import draft_specs, draft_weights_item  # only for plans with a draft
+
+    deployment, draft = bare.deployment, bare.deployment.draft
+    assert draft is not None
+    items = (*bare.items, draft_weights_item(draft, deployment)) if is_last and draft.layers else bare.items
+    specs = draft_specs(bare.engine, draft, bare.rank.layers, deployment, is_last)
+    return _with_pool(replace(bare, items=items, draft_specs=specs))
 
 
 def _with_pool(bare: RankBudget) -> RankBudget:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from planner import presets
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Device, Workload
-from planner.engine_data import settle
+from planner.engine_data import EngineData, settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
@@ -22,6 +22,7 @@ from planner.units import format_size, parse_bytes
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile
+    from planner.draft import Draft
 
 DEFAULT_CONTEXT_TOKENS = 8_192
 QUANTIZE = ("linear", "all")
@@ -57,6 +58,9 @@ class Choices:
     overhead: str | None = None
     host_memory: str | None = None
     profile: str | None = None
+    draft_model: str | None = None
+    draft_tokens: int | None = None
+    draft_weights: str | None = None
     online: bool = False
 
     def command(self) -> str:
@@ -89,9 +93,11 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     found = find_engine(choices.engine)
     engine = found.name
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, found.splits_layers)
+    data, weights = presets.engine_data(engine), choose_weights(choices.weights, choices.quantize, model)
+    draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
     deployment = Deployment(
         device=choose_device(choices.device, choices.memory),
-        weights=choose_weights(choices.weights, choices.quantize, model),
+        weights=weights,
         kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model),
         kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model),
         engine=engine,
@@ -99,14 +105,50 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         pipeline_parallel=pipeline_parallel,
         data_parallel=data_parallel,
         expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
-        settings=settle(presets.engine_data(engine), engine, choices.engine_version, choices.set),
+        settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
         host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
         profile=None if choices.profile is None else _load_profile(choices.profile),
+        draft=None if drafting else draft,
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
+
+
+def draft_settings(data: EngineData, choices: Choices) -> tuple[str, ...]:
+    """The draft as settings of an engine that has them, by which it counts the draft itself; none for any other."""
+    name, tokens = choices.draft_model, choices.draft_tokens
+    if name is None or tokens is None:
+        return ()
+    if "speculative_method" in data.settings and name in data.settings["speculative_method"].choices:
+        return (f"speculative_method={name}", f"num_speculative_tokens={tokens}")
+    if "spec_type" in data.settings and f"draft-{name}" in data.settings["spec_type"].choices:
+        return (f"spec_type=draft-{name}", f"spec_draft_n_max={tokens}")
+    return ()
+
+
+def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) -> "Draft | None":
+    """The draft that *choices* name beside *model*, whose own parts are stored in *weights*."""
+    if choices.draft_model is None:
+        if choices.draft_tokens is not None or choices.draft_weights is not None:
+            raise PlannerError("Draft tokens and draft weights need a draft: give --draft-model.")
+        return None
+    if choices.draft_tokens is None:
+        raise PlannerError(
+            "A draft needs the number of tokens that it proposes a pass: give --draft-tokens, such as 4."
+        )
+    from planner.draft import EAGLE, MTP, NGRAM, model_draft, own_draft  # only for plans with a draft
+    from planner.gguf_mixes import as_stored
+
+    name = choices.draft_model.strip().lower()
+    if name in (EAGLE, MTP, NGRAM):
+        if choices.draft_weights is not None:
+            raise PlannerError(f"{name} is no model of its own: leave --draft-weights out.")
+        return own_draft(name, model, weights, _sixteen_bit(model), choices.draft_tokens)
+    draft = load_model(choices.draft_model, choices.online)
+    stored = choose_weights(choices.draft_weights, None, draft)
+    return model_draft(as_stored(draft, stored), stored, choices.draft_tokens)
 
 
 def _load_profile(path: str) -> "CalibrationProfile":

@@ -10,6 +10,7 @@ from planner.records import dataclass
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile, Subject
+    from planner.draft import Draft
 
 MAX_TOKENS = 2**33
 """No request is longer; a bound so that absurd input is refused and searches end."""
@@ -53,7 +54,8 @@ class Deployment:
     *expert_parallel* devices share the experts, each with whole ones; 1 splits them like all else. *settings* are the
     engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
     *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
-    items measured on such a card.
+    items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
+    settings say what drafts.
     """
 
     device: Device
@@ -69,6 +71,7 @@ class Deployment:
     overhead_bytes: int | None = None
     host_memory_bytes: int | None = None
     profile: "CalibrationProfile | None" = None
+    draft: "Draft | None" = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):

@@ -142,6 +142,16 @@ def bytes_for(specs: Iterable[KVCacheSpec], tokens: int) -> int:
     return sum(spec.bytes_for(tokens) for spec in specs)
 
 
+def state_bytes(layers: Iterable[Layer], key_format: NumberFormat) -> int:
+    """Bytes of one request's recurrent states in *layers*."""
+    return sum(
+        mixer_spec(mixer, key_format, key_format).fixed_bytes
+        for layer in layers
+        for mixer in layer.mixers
+        if isinstance(mixer, Recurrence)
+    )
+
+
 def fixed_bytes(specs: Iterable[KVCacheSpec]) -> int:
     """One request's state whatever its length."""
     return sum(spec.fixed_bytes for spec in specs)

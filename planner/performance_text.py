@@ -1,7 +1,10 @@
 """Answers about speed as text for a terminal. No figure is computed here."""
 
+from collections.abc import Sequence
+
 from planner.batching.outcome import Outcome, Spread
 from planner.cost import Cost
+from planner.draft_trade import DraftPoint
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
@@ -98,6 +101,32 @@ def batch_speculation_text(result: BatchSpeculation) -> str:
             f"  checking them             {_seconds(result.verify_s)}, yields {result.expected_tokens:.2f} tokens",
         ]
     )
+
+
+def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
+    """What the best draft gives and takes in a sentence, then every draft in a line."""
+    best = max(points, key=lambda point: point.speedup)
+    if best is points[0]:
+        first = f"None of these drafts makes {users:,} requests faster."
+    else:
+        lost = "" if best.lost_tokens is None else f" and takes {best.lost_tokens:,} of {_tokens(points[0])}"
+        first = f"{best.draft} gives {best.speedup:.2f} times the speed{lost} tokens of context for each of {users:,}."
+    lines = [
+        first,
+        "",
+        f"  {'draft':24} {'drafted':>7} {'speed':>6} {'tokens/s each':>14} {'draft takes':>12} {'longest context':>16}",
+    ]
+    for point in points:
+        drafted = f"{point.draft_tokens}" if point.draft_tokens else "–"
+        lines.append(
+            f"  {point.draft:24} {drafted:>7} {point.speedup:>5.2f}× {point.tokens_per_s_user:>14,.1f} "
+            f"{format_bytes(point.draft_bytes):>12} {_tokens(point):>16}" + ("" if point.fits else "  does not fit")
+        )
+    return "\n".join(lines)
+
+
+def _tokens(point: DraftPoint) -> str:
+    return "any length" if point.max_context_tokens is None else f"{point.max_context_tokens:,}"
 
 
 def outcome_text(outcome: Outcome, skipped: int) -> str:

@@ -71,6 +71,13 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
 
 
+def add_draft(parser: argparse.ArgumentParser) -> None:
+    """A draft that shares the budget."""
+    parser.add_argument("--draft-model", help="what drafts: a model, or mtp, eagle, ngram")
+    parser.add_argument("--draft-tokens", type=whole, help="tokens that it proposes a pass, such as 4")
+    parser.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
+
+
 def add_online(parser: argparse.ArgumentParser) -> None:
     """``--online``."""
     parser.add_argument(

@@ -3,7 +3,7 @@ import argparse
 from planner.answer import answer
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_json, add_storage, choices_from, whole
+from planner.commands.options import add_draft, add_json, add_storage, choices_from, whole
 from planner.export import to_json
 
 
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pipeline-parallel", type=whole)
     parser.add_argument("--data-parallel", type=whole, help="replicas of the attention, each with users of its own")
     parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")
+    add_draft(parser)
     add_json(parser)
 
 

@@ -1,26 +1,25 @@
 import argparse
-from dataclasses import replace
+from dataclasses import asdict
 
-from planner.choices import Choices, choose
+from planner.choices import Choices, choose, choose_draft
 from planner.commands import DONE
-from planner.commands.options import add_json, number, whole
+from planner.commands.options import add_json, add_storage, choices_from, number, whole
+from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
 from planner.speculation import speculate
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
-from planner.speed.work import Model, has_experts, prepare_speed
+from planner.speed.work import has_experts, prepare_speed
 
 HEAD = "head"
-"""In place of a draft model's name: a layer of the model itself and its head, as EAGLE and MTP draft."""
+"""In place of a draft model's name: the model's own prediction layers, else a head like its last layer."""
 DEFAULT_ENGINE = "vllm"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--acceptance", type=number, required=True, help="chance that a drafted token is accepted, such as 0.7"
-    )
-    parser.add_argument("--draft-tokens", type=whole, required=True, help="tokens drafted a pass, such as 4")
+    parser.add_argument("--acceptance", type=number, help="chance that a drafted token is accepted, such as 0.7")
+    parser.add_argument("--draft-tokens", type=whole, help="tokens drafted a pass, such as 4")
     parser.add_argument("--draft-cost", type=number, help="one drafted token as a share of one pass, such as 0.1")
     together = parser.add_argument_group("many requests at once")
     together.add_argument("--batch", type=whole, help="requests that decode together")
@@ -28,26 +27,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together.add_argument("--device", help="a name from 'kvbudget devices'")
     together.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     together.add_argument("--tensor-parallel", type=whole)
-    together.add_argument("--context", type=whole, help="tokens of a request; default 8,192 or the model's limit")
-    together.add_argument("--draft-model", help="instead of --draft-cost: a model, or 'head' for EAGLE and MTP")
+    together.add_argument("--draft-model", help="instead of --draft-cost: a model, mtp, eagle, ngram, or head")
+    together.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
     together.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
+    together.add_argument(
+        "--draft",
+        type=_wish,
+        action="append",
+        default=[],
+        metavar="DRAFT=ACCEPTANCE",
+        help="instead of all these: the context that a draft costs and the speed that it gains; repeat it for more",
+    )
+    add_storage(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     alone = ("batch", "model", "device")
     given = [name for name in alone if getattr(arguments, name) is not None]
-    if given and len(given) < len(alone):
+    if (given or arguments.draft) and len(given) < len(alone):
         raise PlannerError("Many requests at once need --batch, --model and --device; or give none of the three.")
-    if not given:
-        return _alone(arguments)
-    result = _together(arguments)
-    if arguments.json:
-        print(to_json(result))
-    else:
-        from planner.performance_text import batch_speculation_text
+    if arguments.draft:
+        return _trade(arguments)
+    if arguments.acceptance is None or arguments.draft_tokens is None:
+        raise PlannerError("Give --acceptance and --draft-tokens, such as 0.7 and 4; or drafts as --draft NAME=0.7.")
+    return _together(arguments) if given else _alone(arguments)
 
-        print(batch_speculation_text(result))
+
+def _wish(text: str) -> DraftWish:
+    name, equals, acceptance = text.rpartition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no draft with its acceptance, such as eagle=0.7")
+    return DraftWish(name=name.strip(), acceptance=number(acceptance))
+
+
+def _choices(arguments: argparse.Namespace) -> Choices:
+    return choices_from(arguments, users=arguments.batch, draft_model=None, draft_tokens=None, draft_weights=None)
+
+
+def _trade(arguments: argparse.Namespace) -> int:
+    if arguments.acceptance is not None or arguments.draft_cost is not None or arguments.draft_model is not None:
+        raise PlannerError("--draft names each draft with its acceptance: leave --acceptance and the like out.")
+    wishes = [
+        DraftWish(name=wish.name, acceptance=wish.acceptance, draft_tokens=arguments.draft_tokens)
+        for wish in arguments.draft
+    ]
+    points: list[DraftPoint] = draft_points(_choices(arguments), wishes, arguments.speed_engine)
+    if arguments.json:
+        print(to_json([asdict(point) for point in points]))
+    else:
+        from planner.performance_text import draft_points_text
+
+        print(draft_points_text(points, arguments.batch))
     return DONE
 
 
@@ -64,17 +95,30 @@ def _alone(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _together(arguments: argparse.Namespace) -> BatchSpeculation:
-    choices = Choices(
-        model=arguments.model,
-        device=arguments.device,
-        weights=arguments.weights,
-        tensor_parallel=arguments.tensor_parallel,
-        context=arguments.context,
-        users=arguments.batch,
-    )
+def _together(arguments: argparse.Namespace) -> int:
+    result = _speculate_together(arguments)
+    if arguments.json:
+        print(to_json(result))
+    else:
+        from planner.performance_text import batch_speculation_text
+
+        print(batch_speculation_text(result))
+    return DONE
+
+
+def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
+    choices = _choices(arguments)
     chosen = choose(choices)
     model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    name, cost, drafter = arguments.draft_model, arguments.draft_cost, None
+    if name == HEAD:
+        drafter = head_model(model, eight_bit_formats())
+    elif name is not None:
+        asked = choices_from(arguments, users=arguments.batch, draft_tokens=max(1, arguments.draft_tokens))
+        draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)
+        drafter = None if draft is None else draft_model(draft, model)
+        if drafter is None and cost is None:
+            cost = 0.0  # the text so far costs nothing to look up
     return speculate_together(
         model,
         find_speed_constants(arguments.speed_engine, arguments.device, has_experts(model.architecture)),
@@ -83,15 +127,6 @@ def _together(arguments: argparse.Namespace) -> BatchSpeculation:
         users=arguments.batch,
         context_tokens=chosen.workload.context_tokens,
         overhead=speculation_overhead(),
-        draft_cost=arguments.draft_cost,
-        draft=_draft(arguments.draft_model, model, choices),
+        draft_cost=cost,
+        draft=drafter,
     )
-
-
-def _draft(name: str | None, model: Model, choices: Choices) -> Model | None:
-    if name is None:
-        return None
-    if name == HEAD:
-        return head_model(model, eight_bit_formats())
-    chosen = choose(replace(choices, model=name))
-    return prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())

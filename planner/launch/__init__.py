@@ -1,6 +1,7 @@
 """The command that starts what was planned, for the engine that was chosen, and the way back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 
 from planner.choices import Choices, Chosen
@@ -23,7 +24,12 @@ def launch(choices: Choices, chosen: Chosen) -> Launch | None:
     if path is None:
         return None
     write: Callable[[Choices, Chosen], Launch] = import_module(path).launch
-    return write(choices, chosen)
+    found = write(choices, chosen)
+    if chosen.deployment.draft is None:
+        return found
+    return replace(
+        found, notes=(*found.notes, f"The draft {chosen.deployment.draft.name} is not part of this command.")
+    )
 
 
 def parse_launch(engine: str, text: str, like: Choices) -> Choices:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from planner.architecture import Layer
+from planner.draft import head_layer
 from planner.errors import PlannerError
 from planner.speculation import expected_tokens
 from planner.speed.constants import SpeedConstants
@@ -65,8 +67,8 @@ def speculate_together(
     )
 
 
-def head_model(model: Model, eight_bit: frozenset[str]) -> Model:
-    """A draft that is a layer of the model and its head, as EAGLE and MTP are: its MTP layers, else its last one."""
+def head_model(model: Model, eight_bit: frozenset[str], layers: tuple[Layer, ...] = ()) -> Model:
+    """A draft that is a layer of the model and its head, as EAGLE and MTP are: *layers*, else its own for either."""
     architecture = model.architecture
-    layers = architecture.mtp_layers or architecture.layers[-1:]
+    layers = layers or architecture.mtp_layers or (head_layer(architecture),)
     return prepare_speed(replace(architecture, layers=layers, mtp_layers=()), model.deployment, eight_bit)

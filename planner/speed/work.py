@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from planner.architecture import Architecture, Attention, LatentAttention, Layer, Recurrence, SharedCache, Tensor
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, SharedCache, Tensor
 from planner.deployment import Deployment
 from planner.engines.split import split_heads
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, Role
 from planner.gguf_mixes import as_stored
-from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs
+from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs, state_bytes
 from planner.weights import counted_tensors, tensor_bytes
 
 _MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
@@ -73,7 +73,7 @@ def prepare_speed(architecture: Architecture, deployment: Deployment, eight_bit:
         architecture=architecture,
         deployment=deployment,
         cache=read_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v),
-        rewritten_bytes=_state_bytes(layers, deployment.kv_cache_k),
+        rewritten_bytes=state_bytes(layers, deployment.kv_cache_k),
         bandwidth_bytes_per_s=device.bandwidth_bytes_per_s or 0,
         arithmetic_per_s=rate or 0,
     )
@@ -232,13 +232,3 @@ def _positions(tokens: int, cached: int, window: int | None) -> float:
         return tokens * cached + tokens * (tokens + 1) / 2
     growing = max(0, min(tokens, window - cached))
     return growing * cached + growing * (growing + 1) / 2 + (tokens - growing) * window
-
-
-def _state_bytes(layers: tuple[Layer, ...], key_format: NumberFormat) -> int:
-    return sum(
-        (state.format or key_format).bytes_for(state.elements)
-        for layer in layers
-        for mixer in layer.mixers
-        if isinstance(mixer, Recurrence)
-        for state in mixer.states
-    )

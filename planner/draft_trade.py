@@ -1,0 +1,131 @@
+"""Context lost for speed gained: what each draft takes of the budget, and what it is worth at the same load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.choices import Choices, choose, choose_draft
+from planner.draft import Draft
+from planner.errors import PlannerError
+from planner.model_files import load_model
+from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
+from planner.speed.constants import SpeedConstants
+from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
+from planner.speed.work import Model, has_experts, prepare_speed
+
+NONE = "none"
+"""The point without a draft."""
+LONGEST_DRAFT = 16
+"""The best draft length is looked for up to here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftWish:
+    """A draft to try, by the names of ``--draft-model``. *draft_tokens* ``None``: the length that is fastest here."""
+
+    name: str
+    acceptance: float
+    draft_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftPoint:
+    """One point of the picture: *max_context_tokens* of each user against *speedup*, that without a draft first.
+
+    *draft_bytes* is what it takes of a device at the load asked for, *draft_request_bytes* the part of it that each
+    request keeps. *lost_tokens* of the longest context; ``None`` for either where memory sets no limit. *fits*: the
+    context and users asked for are still there. *tokens_per_s_user*: with the draft, by the speed model.
+    """
+
+    draft: str
+    acceptance: float
+    draft_tokens: int
+    draft_bytes: int
+    draft_request_bytes: int
+    max_context_tokens: int | None
+    lost_tokens: int | None
+    max_users: int | None
+    fits: bool
+    expected_tokens: float
+    draft_cost: float
+    speedup: float
+    tokens_per_s_user: float
+
+
+def draft_points(choices: Choices, wishes: Sequence[DraftWish], speed_engine: str) -> list[DraftPoint]:
+    """The plan of *choices* without a draft and with each of *wishes*, at its users and context.
+
+    Raises PlannerError for an acceptance that is no share, and for a draft that the model cannot have.
+    """
+    if choices.draft_model is not None:
+        raise PlannerError("A plan that has a draft already is compared with none: leave --draft-model out.")
+    architecture = load_model(choices.model, choices.online)
+    chosen = choose(choices, architecture)
+    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    constants = find_speed_constants(speed_engine, chosen.deployment.device.name, has_experts(model.architecture))
+    plain = _answer(choices, architecture)
+    found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None))]
+    for wish in wishes:
+        asked = replace(choices, draft_model=wish.name, draft_tokens=wish.draft_tokens or 1)
+        draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)
+        assert draft is not None
+        drafter = draft_model(draft, model)
+        lengths = range(1, LONGEST_DRAFT + 1) if wish.draft_tokens is None else (wish.draft_tokens,)
+        worth = max(
+            (_drafting(model, constants, plain, wish.acceptance, tokens, drafter) for tokens in lengths),
+            key=lambda found: found.speedup,
+        )
+        own = _answer(replace(asked, draft_tokens=worth.draft_tokens), architecture)
+        found.append(_point(draft.name, plain, own, worth))
+    return found
+
+
+def draft_model(draft: Draft, model: Model) -> Model | None:
+    """What drafting a token takes; ``None`` where nothing is computed to draft."""
+    if draft.architecture is not None:
+        deployment = replace(model.deployment, weights=draft.weights, draft=None)
+        return prepare_speed(draft.architecture, deployment, eight_bit_formats())
+    return head_model(model, eight_bit_formats(), draft.layers) if draft.layers else None
+
+
+def _answer(choices: Choices, architecture: Architecture) -> Answer:
+    chosen = choose(choices, architecture)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+def _drafting(
+    model: Model, constants: SpeedConstants, plain: Answer, acceptance: float, tokens: int, drafter: Model | None
+) -> BatchSpeculation:
+    return speculate_together(
+        model,
+        constants,
+        acceptance=acceptance,
+        draft_tokens=tokens,
+        users=plain.users,
+        context_tokens=plain.context_tokens,
+        overhead=speculation_overhead(),
+        draft=drafter,
+        draft_cost=0.0 if drafter is None else None,
+    )
+
+
+def _point(name: str, plain: Answer, own: Answer, worth: BatchSpeculation) -> DraftPoint:
+    lost = None
+    if plain.max_context_tokens is not None and own.max_context_tokens is not None:
+        lost = plain.max_context_tokens - own.max_context_tokens
+    return DraftPoint(
+        draft=name,
+        acceptance=worth.acceptance,
+        draft_tokens=worth.draft_tokens,
+        draft_bytes=own.total_bytes - plain.total_bytes,
+        draft_request_bytes=own.kv_request_bytes - plain.kv_request_bytes,
+        max_context_tokens=own.max_context_tokens,
+        lost_tokens=lost,
+        max_users=own.max_users,
+        fits=own.fits,
+        expected_tokens=worth.expected_tokens,
+        draft_cost=worth.draft_cost,
+        speedup=worth.speedup,
+        tokens_per_s_user=worth.speedup / worth.step_s,
+    )
