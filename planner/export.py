@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -26,13 +26,13 @@ def to_csv(rows: Sequence[Row]) -> str:
     return stream.getvalue()
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
-    """A pipe table; numbers to the right."""
+def to_markdown(rows: Sequence[Row], right: Collection[str] = ()) -> str:
+    """A pipe table; numbers and the columns named in *right* to the right."""
     if not rows:
         return ""
     header = list(rows[0])
-    rule = ["---:" if isinstance(rows[0][key], int | float) else "---" for key in header]
-    lines = [header, rule, *([_escape(row[key]) for key in header] for row in rows)]
+    rule = ["---:" if key in right or isinstance(rows[0][key], int | float) else "---" for key in header]
+    lines = [[_escape(key) for key in header], rule, *([_escape(row[key]) for key in header] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

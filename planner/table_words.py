@@ -1,10 +1,11 @@
-"""A table in words: how to read it, by two of its own cells."""
+"""A table for a person: how to read it, by two of its own cells, and its cells as Markdown."""
 
 from collections.abc import Sequence
 
-from planner.bands import Band, Show, band
+from planner.bands import SCALES, Band, Show, band, cell_text
+from planner.export import to_markdown
 from planner.table import TableRow
-from planner.units import format_bytes, format_count, format_size, words_for_tokens
+from planner.units import format_bytes, format_count, format_rate, format_size, words_for_tokens
 
 
 def reading(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tokens: int = 0) -> str:
@@ -50,3 +51,20 @@ def _users(cell: TableRow, context_tokens: int) -> str:
     if cell.max_users == 0:
         return f"{_tokens(cell)}: less than one user {each}"
     return f"**{format_count(cell.max_users)}** {'user' if cell.max_users == 1 else 'users'} {each}"
+
+
+def as_markdown(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tokens: int = 0) -> str:
+    """What the cells say and under which cache, then a row a model and format, a column a memory size."""
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for cell in cells:
+        first = {
+            "Model": cell.model,
+            "Weights": cell.weights,
+            "A token costs": format_rate(cell.kv_bytes_per_token),
+        }
+        rows.setdefault((cell.model, cell.weights), first)[format_size(cell.memory_bytes)] = cell_text(cell, show)
+    what = "Tokens of context left for one user" if show is Show.TOKENS else f"Users of {context_tokens:,} tokens"
+    caches = ", ".join(dict.fromkeys(cell.kv_cache for cell in cells))
+    words = SCALES[show].words
+    table = to_markdown(list(rows.values()), right=[*list(next(iter(rows.values()), {}))[2:]])
+    return f"{what}; cache in {caches}.\n\n{table}\n{words[Band.OVER]}, by this much; {words[Band.TIGHT]}.\n"

@@ -30,11 +30,16 @@ def to_png(chart: alt.LayerChart) -> bytes:
     return png
 
 
-def download_buttons(rows: Sequence[Row], chart: Callable[[], alt.LayerChart], name: str) -> None:
-    """Six files of one table, each made only when it is asked for. *chart* gives it in print's ink."""
+def download_buttons(
+    rows: Sequence[Row], chart: Callable[[], alt.LayerChart], name: str, markdown: Callable[[], str] | None = None
+) -> None:
+    """Six files of one table, each made only when it is asked for. *chart* gives it in print's ink.
+
+    *markdown* is the table as a person would lay it out, where its rows are not that.
+    """
     files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         ("CSV", "csv", "text/csv", lambda: export.to_csv(rows)),
-        ("Markdown", "md", "text/markdown", lambda: export.to_markdown(rows)),
+        ("Markdown", "md", "text/markdown", markdown or (lambda: export.to_markdown(rows))),
         ("JSON", "json", "application/json", lambda: export.to_json(list(rows)) + "\n"),
         ("Excel", "xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", lambda: _xlsx(rows)),
         ("PNG", "png", "image/png", lambda: to_png(chart())),

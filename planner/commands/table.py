@@ -7,6 +7,7 @@ from planner.commands import DONE
 from planner.commands.options import add_storage, choices_from, names
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
+from planner.table_words import as_markdown
 
 FORMATS = ("text", "json", "csv", "markdown", "xlsx")
 
@@ -41,7 +42,7 @@ def _content(form: str, cells: tuple[TableRow, ...]) -> str | bytes:
         case "csv":
             return export.to_csv(rows)
         case "markdown":
-            return export.to_markdown(rows)
+            return as_markdown(cells)
         case "xlsx":
             return export.to_xlsx(rows, "KV Budget")
         case _:

@@ -10,7 +10,7 @@ from planner.bands import Show, cell_text
 from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
-from planner.table_words import reading
+from planner.table_words import as_markdown, reading
 from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, form, own_config, page
 from ui.export import download_buttons
@@ -61,7 +61,12 @@ def main() -> None:
     st.altair_chart(heat_table(cells, show), alt=_alt(cells, show), key="heat_table")
     st.markdown(f"**Read it like this.** {reading(cells, show, base.context or 0)}")
     rows = [as_row(cell) for cell in cells]
-    download_buttons(rows, lambda: heat_table(cells, show, colours.PRINT_INK), "kv-budget-table")
+    download_buttons(
+        rows,
+        lambda: heat_table(cells, show, colours.PRINT_INK),
+        "kv-budget-table",
+        lambda: as_markdown(cells, show, base.context or 0),
+    )
     with st.expander("The same as a table, with every figure", key="as_table"):
         st.html(_html(cells))
     page.next_links(("ui/pages/plan.py", "Plan one of them", ":material/fact_check:"))
