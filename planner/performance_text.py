@@ -9,7 +9,7 @@ from planner.multiply_accumulates import CacheArithmetic
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
 from planner.speed.drafting import BatchSpeculation
-from planner.units import format_bytes
+from planner.units import format_bytes, format_seconds
 
 
 def speculation_text(result: Speculation) -> str:
@@ -32,8 +32,8 @@ def speed_text(result: SpeedAnswer) -> str:
     each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
     share = result.step_parts.total_s / 100
     lines = [
-        f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after {_seconds(prompt.value_s)} "
-        f"({_seconds(prompt.low_s)} to {_seconds(prompt.high_s)}).",
+        f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after "
+        f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)}).",
         f"{result.model} on {result.device_count} × {result.device}, constants of {result.engine} on {result.family}.",
         "",
         f"  no faster than         {user.ceiling:,.1f} tokens/s: {format_bytes(result.weights_read_bytes)} of weights "
@@ -96,9 +96,10 @@ def batch_speculation_text(result: BatchSpeculation) -> str:
         [
             f"{word} for {result.users:,} requests together: {result.speedup:.2f} times the speed without a draft.",
             "",
-            f"  a step without a draft    {_seconds(result.step_s)}",
-            f"  drafting {result.draft_tokens:<9,}        {_seconds(result.draft_s)}",
-            f"  checking them             {_seconds(result.verify_s)}, yields {result.expected_tokens:.2f} tokens",
+            f"  a step without a draft    {format_seconds(result.step_s)}",
+            f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s)}",
+            f"  checking them             {format_seconds(result.verify_s)}, "
+            f"yields {result.expected_tokens:.2f} tokens",
         ]
     )
 
@@ -132,7 +133,7 @@ def _tokens(point: DraftPoint) -> str:
 def outcome_text(outcome: Outcome, skipped: int) -> str:
     """Throughput in a sentence, then how long requests took, then how slots and blocks were used."""
     lines = [
-        f"{outcome.requests:,} requests in {_seconds(outcome.makespan_s)}: "
+        f"{outcome.requests:,} requests in {format_seconds(outcome.makespan_s)}: "
         f"{outcome.output_tokens_per_s:,.1f} tokens/s, {outcome.requests_per_s:,.2f} requests/s.",
         "",
         f"  {'':22} {'mean':>10} {'p50':>10} {'p95':>10} {'p99':>10} {'longest':>10}",
@@ -161,14 +162,7 @@ def outcome_text(outcome: Outcome, skipped: int) -> str:
 
 def _spread_line(name: str, spread: Spread) -> str:
     figures = (spread.mean_s, spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s)
-    return f"  {name:22}" + "".join(f" {_seconds(figure):>10}" for figure in figures)
-
-
-def _seconds(seconds: float) -> str:
-    """``12.3 ms`` below a second, ``4.56 s`` below a hundred, ``1,234 s`` above."""
-    if seconds < 1:
-        return f"{1e3 * seconds:.3g} ms"
-    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
+    return f"  {name:22}" + "".join(f" {format_seconds(figure):>10}" for figure in figures)
 
 
 def _verdict(result: Speculation) -> str:

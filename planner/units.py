@@ -99,6 +99,26 @@ def format_parameters(number: int) -> str:
     return f"{number / 10**6:,.0f} M" if number >= 10**7 else format_count(number)
 
 
+def format_seconds(seconds: float) -> str:
+    """A time with three digits, whole seconds from a hundred on.
+
+    >>> format_seconds(0.0123), format_seconds(4.56), format_seconds(1_234)
+    ('12.3 ms', '4.56 s', '1,234 s')
+    """
+    if seconds < 1:
+        return f"{1e3 * seconds:.3g} ms"
+    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
+
+
+def format_figure(value: float) -> str:
+    """A rate or a price as short as people compare them: two digits, whole from ten on.
+
+    >>> format_figure(0.4321), format_figure(7.26), format_figure(43.2), format_figure(1_234.5)
+    ('0.43', '7.3', '43', '1,234')
+    """
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+
+
 def words_for_tokens(tokens: int) -> int:
     """About how many English words fit: 1,000 tokens are about 750 words, to two digits.
 

@@ -40,7 +40,7 @@ LAYERS = (
     ("planner.advice", "planner.bands", "planner.draft_trade", "planner.table", "planner.offers", "planner.which"),
     ("planner.cache_comparison", "planner.would_start"),
     ("planner.log_report",),
-    ("planner.cache_text", "planner.log_text", "planner.table_words", "planner.which_text"),
+    ("planner.cache_text", "planner.log_text", "planner.speed_text", "planner.table_words", "planner.which_text"),
     ("planner.cli_text", "planner.performance_text"),
     ("planner.commands",),
     ("planner", "planner.cli", "planner.__main__"),
@@ -151,6 +151,7 @@ def test_charts_and_exports_are_made_without_streamlit() -> None:
         "ui.item_table",
         "ui.form",
         "ui.address",
+        "ui.speed_charts",
     }
 
 

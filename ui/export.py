@@ -31,11 +31,16 @@ def to_png(chart: alt.LayerChart) -> bytes:
 
 
 def download_buttons(
-    rows: Sequence[Row], chart: Callable[[], alt.LayerChart], name: str, markdown: Callable[[], str] | None = None
+    rows: Sequence[Row],
+    chart: Callable[[], alt.LayerChart],
+    name: str,
+    markdown: Callable[[], str] | None = None,
+    key: str = "download",
 ) -> None:
     """Six files of one table, each made only when it is asked for. *chart* gives it in print's ink.
 
-    *markdown* is the table as a person would lay it out, where its rows are not that.
+    *markdown* is the table as a person would lay it out, where its rows are not that. *key* tells the buttons of
+    several tables on a page apart.
     """
     files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         ("CSV", "csv", "text/csv", lambda: export.to_csv(rows)),
@@ -52,7 +57,7 @@ def download_buttons(
                 make,
                 file_name=f"{name}.{suffix}",
                 mime=mime,
-                key=f"download_{suffix}",
+                key=f"{key}_{suffix}",
                 on_click="ignore",
                 icon=":material/download:",
             )

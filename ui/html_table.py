@@ -43,6 +43,17 @@ def html_table(
     return f'{STYLE}<div class="kv-plain" tabindex="0">{table}</div>'
 
 
+def swatches(entries: Sequence[tuple[str, str]]) -> str:
+    """A legend in one line: (colour, words) each."""
+    style = (
+        "<style>.kv-keys { display: flex; flex-wrap: wrap; gap: .35rem 1.1rem; font-size: .9rem; } "
+        ".kv-keys span { display: inline-flex; align-items: center; gap: .4rem; } "
+        ".kv-keys i { width: 1rem; height: .8rem; border-radius: 3px; }</style>"
+    )
+    keys = "".join(f'<span><i style="background:{fill}"></i>{escape(words)}</span>' for fill, words in entries)
+    return f'{style}<div class="kv-keys">{keys}</div>'
+
+
 def _row(cells: Sequence[str], classes: Sequence[str], is_own: bool) -> str:
     inner = "".join(f'<td class="{name}">{_cell(cell)}</td>' for name, cell in zip(classes, cells, strict=True))
     return f'<tr class="kv-own">{inner}</tr>' if is_own else f"<tr>{inner}</tr>"

@@ -26,6 +26,11 @@ def problem(sentence: str) -> None:
     st.markdown(sentence)
 
 
+def number(label: str, value: str, beneath: str, help: str | None = None) -> None:
+    """One of the few figures beneath a title, with what it rests on."""
+    st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, height="stretch", help=help)
+
+
 def next_links(*links: tuple[str, str, str]) -> None:
     """Links to the next questions, as (page, label, icon), and where the method is written down."""
     with st.container(horizontal=True):

@@ -108,10 +108,10 @@ def speed(
         step=step,
         step_parts=step_parts,
         bound=step_parts.bound,
-        tokens_per_s_user=_rate(1, step),
-        tokens_per_s=_rate(users, step),
+        tokens_per_s_user=rate_of(1, step),
+        tokens_per_s=rate_of(users, step),
         time_to_first_token=first,
-        prompt_tokens_per_s=_rate(prompt_tokens, first),
+        prompt_tokens_per_s=rate_of(prompt_tokens, first),
         prompt_bound=prompt_parts.bound,
         knee_users=knee_users(model, constants, context_tokens),
         curve=curve(model, constants, context_tokens, max_users),
@@ -212,7 +212,8 @@ def _point(model: Model, constants: SpeedConstants, context_tokens: int, users: 
     return BatchPoint(users=users, step_s=step_s, tokens_per_s_user=1 / step_s, tokens_per_s=users / step_s)
 
 
-def _rate(tokens: int, seconds: Seconds) -> Rate:
+def rate_of(tokens: int, seconds: Seconds) -> Rate:
+    """*tokens* in that time; the range turns round, since the shortest time is the highest rate."""
     return Rate(
         value=tokens / seconds.value_s,
         low=tokens / seconds.high_s,

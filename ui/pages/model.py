@@ -72,17 +72,13 @@ def _numbers(chosen: Chosen, answer: Answer) -> None:
     weights = sum(fact.bytes for fact in role_facts(chosen.architecture, chosen.deployment) if fact.loaded)
     stored = "as published" if answer.weights == CHECKPOINT else f"in {answer.weights}"
     with st.grid(4, min_column_width=150):
-        _number("Parameters", format_parameters(answer.parameters), f"{answer.parameters:,} exactly")
+        page.number("Parameters", format_parameters(answer.parameters), f"{answer.parameters:,} exactly")
         active = answer.active_parameters
-        _number("Used for each token", format_parameters(active), f"{active / answer.parameters:.0%} of them")
+        page.number("Used for each token", format_parameters(active), f"{active / answer.parameters:.0%} of them")
         size, unit = format_bytes(weights).split(" ")
-        _number(f"Weights in {unit}", size, stored)
+        page.number(f"Weights in {unit}", size, stored)
         cost = answer.kv_bytes_per_token
-        _number("One more token costs", format_rate(cost), f"{cost:,} B after {answer.context_tokens:,}")
-
-
-def _number(label: str, value: str, beneath: str) -> None:
-    st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, height="stretch")
+        page.number("One more token costs", format_rate(cost), f"{cost:,} B after {answer.context_tokens:,}")
 
 
 def _roles(chosen: Chosen) -> None:

@@ -53,20 +53,16 @@ def _numbers(answer: Answer) -> None:
     each = "tokens" if answer.users == 1 else "tokens each"
     users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
     with st.grid(4, min_column_width=150):
-        _number(
+        page.number(
             "Room in the cache",
             _count(room),
             _words(room),
             help="Tokens of one conversation that the card can hold once weights and runtime are in.",
         )
-        _number(f"Longest, for {users}", _count(answer.max_context_tokens), each)
-        _number(f"Most users at {answer.context_tokens:,}", _count(answer.max_users), "at once")
+        page.number(f"Longest, for {users}", _count(answer.max_context_tokens), each)
+        page.number(f"Most users at {answer.context_tokens:,}", _count(answer.max_users), "at once")
         cost = answer.kv_bytes_per_token
-        _number("One more token costs", format_rate(cost), f"{cost:,} B exactly")
-
-
-def _number(label: str, value: str, beneath: str, help: str | None = None) -> None:
-    st.metric(label, value, beneath, delta_color="off", delta_arrow="off", border=True, height="stretch", help=help)
+        page.number("One more token costs", format_rate(cost), f"{cost:,} B exactly")
 
 
 def _count(number: int | None) -> str:

@@ -1,0 +1,127 @@
+"""What a page says about speed: a title, a sentence, the reason. ``**`` marks what to stress; nothing is computed."""
+
+from planner.speed.answer import Rate, SpeedAnswer
+from planner.speed.constants import Seconds
+from planner.speed.sweeps import Phase, UserRange
+from planner.units import format_figure, format_seconds
+
+BOUNDS = {
+    "fixed": "work that every layer costs whatever it holds: launches and waits",
+    "weights": "reading the weights from memory",
+    "cache": "reading the cache from memory",
+    "arithmetic": "arithmetic",
+}
+
+
+def speed_title(result: SpeedAnswer, fast: UserRange) -> str:
+    """Whether the asked users are served fast enough, and how many could be."""
+    memory, asked = result.max_users, result.users
+    served = fast.value if memory is None else min(memory, fast.value)
+    if memory == 0:
+        pace = format_figure(result.tokens_per_s_user.value)
+        return f"It does not fit. If it did: {pace} tokens a second for {'one user' if asked == 1 else 'each'}"
+    if fast.value == 0:
+        pace = format_figure(result.curve[0].tokens_per_s_user)
+        return f"Too slow even for one user: {pace} tokens a second"
+    if served >= asked:
+        return f"Fast enough for {up_to(served)}"
+    if memory is not None and memory < asked:
+        return f"Memory holds only {memory:,} of {count_users(asked)}, fast enough for {up_to(served)}"
+    return f"Too slow for {count_users(asked)} at once, fast enough for {up_to(served)}"
+
+
+def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float) -> str:
+    """The asked users' figures with their range, then how many would still be served, then where memory ends."""
+    user = result.tokens_per_s_user
+    sentence = (
+        f"{_each(result.users)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}), the first one "
+        f"after **{format_seconds(result.time_to_first_token.value_s)}**. "
+    )
+    if fast.value:
+        spread = "" if fast.low == fast.high else f", between {fast.low:,} and {fast.high:,} over the range"
+        sentence += f"At least {format_figure(target)} for each: {up_to(fast.value)}{spread}. "
+    else:
+        sentence += f"At least {format_figure(target)} for each was asked. "
+    return sentence + memory_words(result.max_users)
+
+
+def memory_words(most_users: int | None) -> str:
+    """Where memory ends the curve."""
+    if most_users is None:
+        return "Memory sets no limit: nothing is kept that grows with users."
+    if most_users == 0:
+        return "Memory has no room for a single one: see Plan for what would help."
+    return f"Memory is full at **{count_users(most_users)}**."
+
+
+def knee_sentence(knee_users: int, most_users: int | None) -> str:
+    """What the knee is, and whether memory ends before it."""
+    where = (
+        f"The knee is at **{count_users(knee_users)}**: from there on, twice the users bring less than a third more."
+    )
+    if most_users == 0:
+        return where
+    if most_users is not None and most_users < knee_users:
+        return (
+            f"{where} Memory ends before it, so every user that still fits is nearly free: "
+            "a smaller cache format or shorter texts would bring more."
+        )
+    return f"{where} Before it a further user costs the others little; beyond it everybody waits for everybody."
+
+
+def phases_title(reading: Phase, writing: Phase) -> str:
+    """How much cheaper a token is read than written."""
+    times = writing.token.value_s / reading.token.value_s
+    return f"Reading a token is {format_figure(times)} times cheaper than writing one"
+
+
+def phases_sentence(reading: Phase, writing: Phase) -> str:
+    """Why the two phases differ: what each waits for."""
+    return (
+        "A prompt's tokens are computed together, an answer's one after the other. So the prompt (prefill) takes "
+        f"**{format_seconds(reading.token.value_s)} a token** and waits mostly for {BOUNDS[reading.bound]}; the answer "
+        f"(decode) takes **{format_seconds(writing.token.value_s)} a token** for one user and waits mostly for "
+        f"{BOUNDS[writing.bound]}, which many users share."
+    )
+
+
+def phase_name(phase: Phase) -> str:
+    """A phase in plain words."""
+    return f"writing, {count_users(phase.users)}" if phase.users else "reading the prompt"
+
+
+def error_sentence(result: SpeedAnswer, error: float, calibrated: bool) -> str:
+    """What the shaded range is."""
+    if calibrated:
+        return (
+            f"Shaded: ±{error:.0%}, what nine of ten points kept within once one point of the same machine was known."
+        )
+    where = "cards of other families" if result.family == "any" else f"cards of the family {result.family}"
+    return (
+        f"Shaded: ±{error:.0%}, what nine of ten public measurements kept within that the fit had not seen "
+        f"(constants of {result.engine} from {where}). Faster than memory can be read is never drawn."
+    )
+
+
+def rate_range(rate: Rate) -> str:
+    """``34 – 52``."""
+    return f"{format_figure(rate.low)} – {format_figure(rate.high)}"
+
+
+def seconds_range(seconds: Seconds) -> str:
+    """``791 ms – 1.09 s``."""
+    return f"{format_seconds(seconds.low_s)} – {format_seconds(seconds.high_s)}"
+
+
+def count_users(number: int) -> str:
+    """``1 user``, ``12 users``."""
+    return "1 user" if number == 1 else f"{number:,} users"
+
+
+def up_to(number: int) -> str:
+    """``1 user``, ``up to 12 users``."""
+    return "1 user" if number == 1 else f"up to {number:,} users"
+
+
+def _each(users: int) -> str:
+    return "One user gets" if users == 1 else f"Each of {users:,} users gets"

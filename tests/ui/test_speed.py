@@ -1,0 +1,110 @@
+"""The Speed page: who is served, the figures of the library, the ranges, one measured point."""
+
+import json
+
+import pytest
+
+from planner.cli import main
+from planner.speed.sweeps import by_users, phases
+from planner.units import format_figure, format_seconds
+from tests.test_speed_sweeps import CONSTANTS, MODEL
+from tests.ui.conftest import OpenApp, words
+from tests.ui.test_cache import alt_texts
+from tests.ui.test_charts import values
+from ui.speed_charts import KneeMarks, knee_chart, phase_bars
+
+PAGE = "ui/pages/speed.py"
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words_: str) -> dict:
+    main(["speed", *words_, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    app = open_app(PAGE, device="h100-sxm", context="2048", users="64")
+    command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
+    result = printed(capsys, *command.split()[2:])
+    assert result["prompt_tokens"] == 2_048 - 512
+    assert [metric.value for metric in app.metric] == [
+        format_figure(result["tokens_per_s_user"]["value"]),
+        format_figure(result["tokens_per_s"]["value"]),
+        format_seconds(result["time_to_first_token"]["value_s"]),
+        format_figure(result["tokens_per_s_user"]["ceiling"]),
+    ]
+    assert app.title[0].value == f"Fast enough for up to {result['max_users']} users"
+    assert f"The knee is at **{result['knee_users']} users**" in words(app)
+
+
+def test_every_picture_has_its_figures_in_words(open_app: OpenApp) -> None:
+    said = alt_texts(open_app(PAGE))
+    for start in ("Throughput against", "Where the time goes", "Time to the first token", "Tokens a second over"):
+        assert start in said
+
+
+def test_one_measured_point_narrows_the_range(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    app = open_app(PAGE, measured="48")
+    command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
+    assert command.endswith("--measured 48")
+    result = printed(capsys, *command.split()[2:])
+    assert app.metric[0].value == format_figure(result["tokens_per_s_user"]["value"])
+    assert "once one point of the same machine was known" in words(app)
+    assert "nine of ten public measurements" in words(open_app(PAGE))
+
+
+def test_a_point_that_cannot_be_is_named_and_not_used(open_app: OpenApp) -> None:
+    app = open_app(PAGE, measured="4000")
+    assert app.metric[0].value == open_app(PAGE).metric[0].value
+    assert "is impossible: reading its bytes alone takes" in words(app)
+    assert app.number_input(key="measured").value == 4_000
+
+
+def test_an_answer_longer_than_the_text_is_taken_as_half(open_app: OpenApp) -> None:
+    said = words(open_app(PAGE, context="300"))
+    assert "An answer of 512 tokens leaves no prompt in 300 tokens per user; 150 are taken." in said
+
+
+def test_a_links_impossible_target_is_named(open_app: OpenApp) -> None:
+    app = open_app(PAGE, target="abc")
+    assert "This link asked for **target** = `abc`, which is not possible; it is back at 20." in words(app)
+    assert app.number_input(key="target").value == 20
+
+
+def test_a_card_of_which_only_the_size_is_known(open_app: OpenApp) -> None:
+    app = open_app(PAGE, memory="8GiB")
+    assert "choose a card by its name" in words(app)
+
+
+def test_a_model_that_does_not_fit_still_has_a_speed(open_app: OpenApp) -> None:
+    app = open_app(PAGE, model="llama-3.1-70b")
+    assert app.title[0].value.startswith("It does not fit. If it did: ")
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "sglang"])
+def test_another_engines_speed(open_app: OpenApp, engine: str) -> None:
+    app = open_app(PAGE, speed_engine=engine)
+    assert f"constants of {engine}" in words(app)
+
+
+def test_figures_open_as_a_table(open_app: OpenApp) -> None:
+    app = open_app(PAGE)
+    assert "Between tokens" not in words(app)
+    app.session_state["knee_table"] = True
+    app.run()
+    assert "Between tokens" in words(app)
+
+
+def test_the_curve_is_dashed_where_memory_is_full() -> None:
+    points = by_users(MODEL, CONSTANTS, 2_048, 64, (20,))
+    chart = knee_chart(points, KneeMarks(asked=4, knee=60, memory=20, target_s=1 / 20))
+    layers = chart.to_dict()["layer"]
+    dashed = next(part for part in layers if part["mark"].get("strokeDash") == [5, 4])
+    assert {row["users"] for row in dashed["data"]["values"]} == {str(p.users) for p in points if p.users >= 20}
+    assert "memory full: 20 users" in str(layers)
+    assert "you: 4 users" in str(layers)
+
+
+def test_bars_of_phases_are_whole() -> None:
+    rows = [row for row in values(phase_bars(phases(MODEL, CONSTANTS, 64, 2_048, 1_536))) if "room" in row]
+    for name in ("reading the prompt", "writing, 1 user", "writing, 64 users"):
+        assert sum(row["room"] for row in rows if row["phase"] == name) == pytest.approx(1)

@@ -1,0 +1,105 @@
+"""Choices of a page: kept in the address, where a link's impossible value is named instead of dropped in silence."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from planner.units import shorten
+from ui.address import NOTES
+
+_TOLD = "_fields_told"
+
+
+def whole(key: str, label: str, default: int, most: int, least: int = 1, **more: Any) -> int:
+    """A whole number between *least* and *most*."""
+    _check(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
+    found: int = st.number_input(
+        label,
+        min_value=least,
+        max_value=most,
+        value=default,
+        step=1,
+        key=key,
+        bind="query-params",
+        on_change=forget_notes,
+        **more,
+    )
+    return found
+
+
+def figure(key: str, label: str, default: float | None, least: float, most: float, **more: Any) -> float | None:
+    """A number with decimals; ``None`` where it may stay empty and does."""
+    _check(key, default, lambda text: text == "" or least <= float(text) <= most)
+    found: float | None = st.number_input(
+        label,
+        min_value=least,
+        max_value=most,
+        value=default,
+        key=key,
+        bind="query-params",
+        on_change=forget_notes,
+        **more,
+    )
+    return found
+
+
+def choice(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
+    """One of many, by typing a part of it."""
+    _check(key, default, lambda text: text in options)
+    found: str = st.selectbox(
+        label,
+        list(options),
+        index=list(options).index(default),
+        key=key,
+        filter_mode="contains",
+        bind="query-params",
+        on_change=forget_notes,
+        **more,
+    )
+    return found
+
+
+def segments(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
+    """One of a few, all in sight."""
+    _check(key, default, lambda text: text in options)
+    found: str = st.segmented_control(
+        label,
+        list(options),
+        default=default,
+        required=True,
+        key=key,
+        bind="query-params",
+        on_change=forget_notes,
+        **more,
+    )
+    return found
+
+
+def forget_notes() -> None:
+    """Whatever a link asked for, the page is the reader's own now."""
+    st.session_state.pop(NOTES, None)
+
+
+def _check(key: str, default: object, possible: Callable[[str], bool]) -> None:
+    """Says it once, above the page, when a link asks for what cannot be; the field itself then takes its default."""
+    asked = st.query_params.get(key)
+    told: set[str] = st.session_state.setdefault(_TOLD, set())
+    if asked is None or key in st.session_state or key in told:
+        return
+    try:
+        fine = possible(asked)
+    except ValueError:
+        fine = False
+    if not fine:
+        told.add(key)
+        quoted = f"`{shorten(asked).replace('`', '’')}`" if asked else "nothing"
+        note = f"This link asked for **{key}** = {quoted}, which is not possible; it is back at {_shown(default)}."
+        st.session_state[NOTES] = [*st.session_state.get(NOTES, []), note]
+        st.rerun()
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, int | float):
+        return f"{default:,g}" if isinstance(default, float) else f"{default:,}"
+    return "empty" if default is None else str(default)
