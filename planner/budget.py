@@ -238,9 +238,9 @@ def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> St
     return State.NO
 
 
-def pools(ranks: tuple[RankBudget, ...]) -> tuple[Pool, ...]:
+def pools(ranks: tuple[RankBudget, ...], case: Case = Case.EXPECTED) -> tuple[Pool, ...]:
     """What an engine's report is made from."""
-    return tuple(Pool(rank=rank.rank, pool_bytes=rank.pool_bytes) for rank in ranks)
+    return tuple(Pool(rank=rank.rank, pool_bytes=rank.pool(case)) for rank in ranks)
 
 
 def _rank_budget(

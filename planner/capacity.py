@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 
-from planner.budget import RankBudget, holds
+from planner.budget import Case, RankBudget, holds
 from planner.deployment import MAX_TOKENS, MAX_USERS
 
 
@@ -24,21 +24,21 @@ def largest(fits: Callable[[int], bool], limit: int) -> int:
     return low
 
 
-def max_context_tokens(ranks: tuple[RankBudget, ...], users: int = 1) -> int | None:
+def max_context_tokens(ranks: tuple[RankBudget, ...], users: int = 1, case: Case = Case.EXPECTED) -> int | None:
     """The longest context that *users* requests can each have; ``None`` when memory sets no limit.
 
     A cache that stops growing (windows, states) either never fits or has no longest context.
     """
-    if holds(ranks, MAX_TOKENS, users):
+    if holds(ranks, MAX_TOKENS, users, case):
         return None
-    return largest(lambda tokens: holds(ranks, tokens, users), MAX_TOKENS)
+    return largest(lambda tokens: holds(ranks, tokens, users, case), MAX_TOKENS)
 
 
-def max_users(ranks: tuple[RankBudget, ...], context_tokens: int) -> int | None:
+def max_users(ranks: tuple[RankBudget, ...], context_tokens: int, case: Case = Case.EXPECTED) -> int | None:
     """The most requests of *context_tokens* that fit at once; ``None`` when a request keeps nothing at all."""
-    if holds(ranks, context_tokens, MAX_USERS):
+    if holds(ranks, context_tokens, MAX_USERS, case):
         return None
-    return largest(lambda users: holds(ranks, context_tokens, users), MAX_USERS)
+    return largest(lambda users: holds(ranks, context_tokens, users, case), MAX_USERS)
 
 
 def concurrency(ranks: tuple[RankBudget, ...], context_tokens: int) -> float:

@@ -87,7 +87,8 @@ def setting_rows(engine: str) -> list[Row]:
         {
             "name": setting.name,
             "value": setting.expected,
-            "default": ", ".join(f"{_shown(entry.value)} from {entry.since}" for entry in setting.defaults) or None,
+            "default": ", ".join(f"{shown_value(entry.value)} from {entry.since}" for entry in setting.defaults)
+            or None,
             "meaning": setting.meaning,
             "source": "; ".join(entry.source for entry in setting.defaults),
         }
@@ -95,7 +96,8 @@ def setting_rows(engine: str) -> list[Row]:
     ]
 
 
-def _shown(value: object) -> str:
+def shown_value(value: object) -> str:
+    """A setting's value as ``--set`` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -38,7 +38,7 @@ LAYERS = (
     ("planner.check", "planner.choices", "planner.listings"),
     ("planner.launch", "planner.log_choices", "planner.log_comparison", "planner.log_profile"),
     ("planner.advice", "planner.bands", "planner.draft_trade", "planner.table", "planner.offers", "planner.which"),
-    ("planner.cache_comparison", "planner.would_start"),
+    ("planner.cache_comparison", "planner.spread", "planner.would_start"),
     ("planner.log_report",),
     ("planner.cache_text", "planner.log_text", "planner.speed_text", "planner.table_words", "planner.which_text"),
     ("planner.cli_text", "planner.performance_text"),

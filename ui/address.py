@@ -1,11 +1,13 @@
 """Reads the address: what a link asked for, told from what is possible, before any widget does."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from planner import presets
 from planner.custom import read_custom
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
+from planner.engine_data import settle
+from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import find_format
 from planner.units import parse_bytes, shorten
@@ -29,13 +31,28 @@ def read_address(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
         try:
             fields |= _READERS[key](key, value)
         except PlannerError:
-            problems.append(
-                f"This link asked for **{key}** = {_quoted(value)}, which is not possible; "
-                f"it is back at {_shown(form.DEFAULTS[key])}."
-            )
+            problems.append(_problem(key, value))
+    problems += _engine_problems(fields)
     if "memory" in fields and "device" not in query:
         fields["device"] = form.ANOTHER_SIZE
     return fields, sorted(problems)
+
+
+def _engine_problems(fields: dict[str, Any]) -> Iterator[str]:
+    """Version and settings must be the engine's own; what is not is taken out of *fields*."""
+    data = presets.engine_data(fields.get("engine", form.DEFAULTS["engine"]))
+    for key in ("engine_version", "set"):
+        version, given = fields.get("engine_version") or None, form.split_settings(fields.get("set", ""))
+        try:
+            settle(data, data.name, version, given if key == "set" else ())
+        except PlannerError:
+            yield _problem(key, str(fields.pop(key)))
+
+
+def _problem(key: str, value: str) -> str:
+    default = form.DEFAULTS[key]
+    now = f"it is back at {_shown(default)}" if default else "it is left out"
+    return f"This link asked for **{key}** = {_quoted(value)}, which is not possible; {now}."
 
 
 def _model(key: str, value: str) -> dict[str, Any]:
@@ -56,7 +73,7 @@ def _whole_number(key: str, value: str) -> dict[str, Any]:
 
 
 def _size(key: str, value: str) -> dict[str, Any]:
-    if value or key == "memory":
+    if (value and value != form.NO_OVERHEAD) or key == "memory":
         parse_bytes(value, key)
     return {key: value}
 
@@ -100,6 +117,14 @@ def _quantize(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
 
+def _engine(key: str, value: str) -> dict[str, Any]:
+    return {key: find_engine(value.lower().replace("-", "_").replace(".", "_")).name}
+
+
+def _as_written(key: str, value: str) -> dict[str, Any]:
+    return {key: value}
+
+
 def _custom(key: str, value: str) -> dict[str, Any]:
     if value:
         read_custom(value)
@@ -112,6 +137,9 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "weights": _weights,
     "weights_format": _weights_format,
     "quantize": _quantize,
+    "engine": _engine,
+    "engine_version": _as_written,
+    "set": _as_written,
     "custom": _custom,
     "kv_cache": _cache,
     "kv_cache_format": _cache_format,
@@ -128,4 +156,4 @@ def _quoted(value: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value) or "nothing"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -11,6 +11,7 @@ from typing import Any
 
 from planner import presets
 from planner.choices import Choices
+from planner.engines import ENGINES, find_engine
 from planner.formats import NumberFormat
 from ui.words import AS_PUBLISHED
 
@@ -24,6 +25,11 @@ COMMON_CACHES = (SIXTEEN_BIT, "fp8", "q4_0", OTHER)
 SAME = "same"
 USUAL = "usual"
 QUANTIZE = (USUAL, "linear", "all")
+MINIMUM = "minimum"
+USUAL_OVERHEAD = "1.5GiB"
+"""What is counted beside weights and cache where an engine has no items of its own."""
+NO_OVERHEAD = "none"
+"""What the field says where nothing at all is to be counted for them."""
 
 DEFAULTS: State = {
     "model": "Llama-3.1-8B",
@@ -38,8 +44,11 @@ DEFAULTS: State = {
     "kv_cache_v": SAME,
     "context": 8_192,
     "users": 4,
+    "engine": MINIMUM,
+    "engine_version": "",
+    "set": "",
     "device_count": 1,
-    "overhead": "1.5GiB",
+    "overhead": "",
     "custom": "",
 }
 """Every field with the value it has when a link says nothing."""
@@ -64,6 +73,16 @@ def format_names(use: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain(formats, presets.mix_names() if use == "weights" else ())))
 
 
+def engine_names() -> tuple[str, ...]:
+    """Every engine that the planner has rules for."""
+    return tuple(ENGINES)
+
+
+def split_settings(text: str) -> tuple[str, ...]:
+    """The settings in *text*, one a line, or parted by semicolons as a link may have them."""
+    return tuple(filter(None, (part.strip() for line in text.splitlines() for part in line.split(";"))))
+
+
 def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
     """The plan that *state* asks for. *own_cache* is what its checkpoint keeps the cache in, if that is known."""
     fields = {**DEFAULTS, **state}
@@ -76,9 +95,12 @@ def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
         weights=_weights(fields),
         quantize=None if fields["quantize"] == USUAL else fields["quantize"],
         **_caches(fields, own_cache),
+        engine=fields["engine"],
+        engine_version=fields["engine_version"].strip() or None,
+        set=split_settings(fields["set"]),
         context=fields["context"],
         users=fields["users"],
-        overhead=fields["overhead"].strip() or None,
+        overhead=_overhead(fields),
     )
 
 
@@ -91,8 +113,11 @@ def to_state(choices: Choices) -> dict[str, Any]:
         "kv_cache_v": choices.kv_cache_v or SAME,
         "context": choices.context or DEFAULTS["context"],
         "users": choices.users,
+        "engine": choices.engine,
+        "engine_version": choices.engine_version or "",
+        "set": "\n".join(choices.set),
         "device_count": choices.device_count or 1,
-        "overhead": choices.overhead or "",
+        "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NO_OVERHEAD,
     }
     if choices.device is None:
         state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}
@@ -120,6 +145,16 @@ def cache_state(name: str | None) -> dict[str, str]:
     if name in COMMON_CACHES:
         return {"kv_cache": name}
     return {"kv_cache": OTHER, "kv_cache_format": name}
+
+
+def usual_overhead(engine: str) -> str | None:
+    """What is counted beside weights and cache unless the user states a figure; ``None``: the engine's own items."""
+    return None if find_engine(engine).has_runtime_items else USUAL_OVERHEAD
+
+
+def _overhead(fields: State) -> str | None:
+    stated: str = fields["overhead"].strip()
+    return (None if stated == NO_OVERHEAD else stated) if stated else usual_overhead(fields["engine"])
 
 
 def _weights(fields: State) -> str | None:

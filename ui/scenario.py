@@ -1,7 +1,6 @@
 """The set-up in the sidebar, shared by every page and kept in the address; and the plan that it asks for."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -14,12 +13,12 @@ from planner.errors import PlannerError
 from planner.presets import load_preset
 from planner.verdict import Verdict, verdict
 from ui import form, own_config
+from ui import set_up_fields as fields
 from ui.address import NOTES, read_address
+from ui.engine_fields import engine_field, runtime_note
 from ui.quality import quality_popover
 from ui.words import ICONS
 
-ONE_ROW = 3
-"""So many segments fit beside each other in the sidebar; more are pills, which wrap."""
 _STARTED = "_address_read"
 
 
@@ -100,9 +99,9 @@ def _read_address() -> None:
         return
     st.session_state[_STARTED] = True
     query = st.query_params.to_dict()
-    fields, problems = read_address(query)
+    found, problems = read_address(query)
     st.session_state[NOTES] = problems
-    told = {key: str(value) for key, value in fields.items()}
+    told = {key: str(value) for key, value in found.items()}
     if told != {key: value for key, value in query.items() if key in form.DEFAULTS}:
         others = {key: st.query_params.get_all(key) for key in query if key not in form.DEFAULTS}
         st.query_params.from_dict({**others, **told})
@@ -114,23 +113,31 @@ def _main_fields() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
 
     What these say depends on fields that are drawn later.
     """
-    _select("model", "Model", list(form.model_names()), help="Type a part of the name to search.")
+    models = list(form.model_names())
+    fields.select("model", "Model", models, on_change=own_config.forget, help="Type a part of the name to search.")
     own = st.container()
-    _select(
+    fields.select(
         "device", "Card", [form.ANOTHER_SIZE, *form.device_names()], help="A card by its name, or any size of memory."
     )
     if st.session_state["device"] == form.ANOTHER_SIZE:
-        _text("memory", "Memory of the card", help="Such as 8GiB, 24GB or 512MiB. GiB is 2³⁰ bytes, GB is 10⁹.")
-    _segments("weights", "Weights stored in", form.COMMON_WEIGHTS, help=_WEIGHTS_HELP)
+        fields.text("memory", "Memory of the card", help="Such as 8GiB, 24GB or 512MiB. GiB is 2³⁰ bytes, GB is 10⁹.")
+    fields.segments("weights", "Weights stored in", form.COMMON_WEIGHTS, help=_WEIGHTS_HELP)
     if st.session_state["weights"] == form.OTHER:
-        _select("weights_format", "Weights format", list(form.format_names("weights")), help=_FORMAT_HELP)
-    _segments("kv_cache", "Cache stored in", form.COMMON_CACHES, help=_CACHE_HELP)
+        fields.select("weights_format", "Weights format", list(form.format_names("weights")), help=_FORMAT_HELP)
+    fields.segments("kv_cache", "Cache stored in", form.COMMON_CACHES, help=_CACHE_HELP)
     if st.session_state["kv_cache"] == form.OTHER:
-        _select("kv_cache_format", "Cache format", list(form.format_names("cache")), help=_FORMAT_HELP)
+        fields.select("kv_cache_format", "Cache format", list(form.format_names("cache")), help=_FORMAT_HELP)
     apart, quality = st.empty(), st.container()
-    _number("context", "Tokens per user", MAX_TOKENS, help="Prompt and answer together. 1,000 tokens ≈ 750 words.")
-    _number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
+    fields.number(
+        "context", "Tokens per user", MAX_TOKENS, help="Prompt and answer together. 1,000 tokens ≈ 750 words."
+    )
+    fields.number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
+    engine_field()
     return own, apart, quality
+
+
+def _usual_overhead() -> str:
+    return form.usual_overhead(st.session_state["engine"]) or "the engine's own items"
 
 
 def _say_apart(place: DeltaGenerator) -> None:
@@ -142,64 +149,18 @@ def _say_apart(place: DeltaGenerator) -> None:
 
 
 def _more_fields() -> None:
-    _number(
+    fields.number(
         "device_count", "Number of cards", MAX_PARALLEL, help="Each holds its share of every layer: tensor parallel."
     )
-    _text("overhead", "Runtime and all else", help=_OVERHEAD_HELP)
-    _segments("quantize", "Which weights take the format", form.QUANTIZE, help=_QUANTIZE_HELP)
+    fields.text("overhead", "Runtime and all else", help=_OVERHEAD_HELP, placeholder=_usual_overhead())
+    runtime_note()
+    fields.segments("quantize", "Which weights take the format", form.QUANTIZE, help=_QUANTIZE_HELP)
     caches = [form.SAME, *form.format_names("cache")]
-    _select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
-    _select("kv_cache_v", "Values stored in", caches, help="*same*: as the cache.")
+    fields.select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
+    fields.select("kv_cache_v", "Values stored in", caches, help="*same*: as the cache.")
     own_config.uploader()
-    _text("custom", "Custom config, as JSON", most=MAX_CHARACTERS, help=_CUSTOM_HELP)
+    fields.text("custom", "Custom config, as JSON", most=MAX_CHARACTERS, help=_CUSTOM_HELP)
     st.page_link(own_config.OWN_PAGE, label="From Hugging Face, or as a form", icon=":material/edit_note:")
-
-
-def _changed() -> None:
-    """Whatever the link asked for, the set-up is the reader's own now."""
-    st.session_state.pop(NOTES, None)
-
-
-def _select(key: str, label: str, options: list[str], **more: Any) -> None:
-    index = options.index(form.DEFAULTS[key])
-    change = own_config.forget if key == "model" else _changed
-    st.selectbox(
-        label, options, index=index, key=key, on_change=change, filter_mode="contains", bind="query-params", **more
-    )
-
-
-def _segments(key: str, label: str, options: tuple[str, ...], **more: Any) -> None:
-    widget = st.segmented_control if len(options) <= ONE_ROW else st.pills
-    widget(
-        label,
-        options,
-        default=form.DEFAULTS[key],
-        required=True,
-        key=key,
-        on_change=_changed,
-        bind="query-params",
-        **more,
-    )
-
-
-def _number(key: str, label: str, most: int, **more: Any) -> None:
-    st.number_input(
-        label,
-        min_value=1,
-        max_value=most,
-        value=form.DEFAULTS[key],
-        step=1,
-        key=key,
-        on_change=_changed,
-        bind="query-params",
-        **more,
-    )
-
-
-def _text(key: str, label: str, most: int = 40, **more: Any) -> None:
-    st.text_input(
-        label, value=form.DEFAULTS[key], max_chars=most, key=key, on_change=_changed, bind="query-params", **more
-    )
 
 
 _CUSTOM_HELP = (
@@ -212,9 +173,11 @@ _WEIGHTS_HELP = (
 )
 _FORMAT_HELP = "Every format that is known, counted by whole blocks with their scales."
 _CACHE_HELP = "What each token leaves behind, its keys and values. 8 bit holds twice as many tokens as 16 bit."
+_CONTEXT_HELP = "Prompt and answer together. 1,000 tokens ≈ 750 words."
 _OVERHEAD_HELP = (
-    "Everything on the card that is neither weights nor cache: libraries, activations, fragments. "
-    "It is assumed, so it is stated here. Empty: counted as nothing."
+    "Everything on the card that is neither weights nor cache: libraries, activations, fragments. Empty: the items "
+    "that the engine has for them, each with its spread, and 1.5GiB where it has none. A size such as 2GiB takes their "
+    "place; *none* counts nothing."
 )
 _QUANTIZE_HELP = (
     "*linear*: the large matrices; embedding, head and norms stay 16 bit. *all*: every parameter. "

@@ -1,11 +1,14 @@
 """Icons and labels that several pages share. What is said about a plan comes from the planner."""
 
+import re
+
 from planner.answer import Answer
 from planner.budget import State
 from planner.card import Part
 from planner.choices import Chosen
 from planner.formats import CHECKPOINT
 from planner.line_item import Basis, LineItem
+from planner.presets import engine_data
 from planner.table import TableRow
 
 AS_PUBLISHED = "as published"
@@ -28,6 +31,16 @@ BASIS_WORDS = {
 def item_name(item: LineItem) -> str:
     """A budget's line as a person would call it."""
     return ITEM_NAMES.get(item.name, item.name[:1].upper() + item.name[1:])
+
+
+def engine_title(name: str) -> str:
+    """An engine as its makers call it, in few words: ``vLLM``; a name that no data has stays as it is."""
+    return re.split("[:,]", engine_data(name).title)[0] or name
+
+
+def engine_words(engine: str, version: str) -> str:
+    """``vLLM 0.28``, or that only the minimum is counted."""
+    return f"{engine_title(engine)} {version}" if version else "no engine"
 
 
 def sizes_in_words(sizes: list[str]) -> str:
@@ -56,6 +69,7 @@ def set_up_line(chosen: Chosen | None, answer: Answer | None) -> str:
         cards,
         f"weights {weights_words(chosen, answer)}",
         f"cache {cache}",
+        engine_words(answer.engine, answer.engine_version),
         f"{answer.users:,} × {answer.context_tokens:,} tokens",
     ]
     return " · ".join(parts)

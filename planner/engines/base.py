@@ -55,12 +55,14 @@ class Engine(Protocol):
 
     *cache_basis* is what the bytes of a request rest on. *follows_card*: caches or runtime depend on the card's size.
     *splits_layers*: several devices, if nothing more is said, mean whole layers on each and not a share of every layer.
+    *has_runtime_items*: it says itself what it takes beside weights and cache, so that no flat figure is needed.
     """
 
     name: str
     cache_basis: Basis
     follows_card: bool
     splits_layers: bool
+    has_runtime_items: bool
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """The different device loads: one a pipeline stage."""
@@ -113,6 +115,7 @@ class PerRequest:
     """Defaults for an engine that keeps every request by itself, and counts nothing in the machine's own memory."""
 
     splits_layers = False
+    has_runtime_items = True
 
     def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
         return bytes_for(specs, tokens)

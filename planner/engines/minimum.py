@@ -16,6 +16,7 @@ class Minimum(PerRequest, WholeCard):
     name = "minimum"
     cache_basis = Basis.EXACT
     follows_card = False
+    has_runtime_items = False
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         return pipeline_ranks(architecture, deployment.pipeline_parallel)

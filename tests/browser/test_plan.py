@@ -51,7 +51,7 @@ def test_tight_is_said_everywhere_alike(open_page: OpenPage, theme: str) -> None
     charts = page.get_by_test_id("stVegaLiteChart")
     expect(charts.first).to_contain_text("usable 8.00 GiB · 1.31 GiB too much")
     expect(charts.last).to_contain_text("1 × 2,048: too much")
-    expect(page.get_by_test_id("stCode")).to_contain_text("--weights int4-g128 --context 2048")
+    expect(page.get_by_test_id("stCode").last).to_contain_text("--weights int4-g128 --context 2048")
 
 
 def test_a_link_by_names_becomes_one_by_titles_and_opens_the_same_plan(open_page: OpenPage) -> None:

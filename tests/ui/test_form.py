@@ -16,6 +16,9 @@ from ui.examples import EXAMPLES
         Choices(model="qwen3-8b", device="h100-sxm", device_count=4, weights="q4_k", context=100, users=7),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", quantize="all", context=1, overhead="2GiB"),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="q8_0", context=1),
+        Choices(model="qwen3-8b", memory="9GiB", context=1, engine="vllm", set=("max_num_seqs=64", "block_size=32")),
+        Choices(model="qwen3-8b", memory="9GiB", context=1, engine="vllm", engine_version="0.11", overhead="1.5GiB"),
+        Choices(model="qwen3-8b", memory="9GiB", context=1, engine="llama_cpp", engine_version="b9849"),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", kv_cache_k="q8_0", kv_cache_v="q4_0", context=1),
     ],
 )
@@ -28,6 +31,24 @@ def test_the_defaults_ask_for_the_first_plan() -> None:
     assert form.to_choices({}) == Choices(
         model="llama-3.1-8b", device="rtx-4090", context=8_192, users=4, overhead="1.5GiB"
     )
+
+
+@pytest.mark.parametrize(
+    ("engine", "stated", "overhead"),
+    [
+        ("minimum", "", "1.5GiB"),
+        ("transformers", "", "1.5GiB"),
+        ("vllm", "", None),
+        ("llama_cpp", "", None),
+        ("minimum", "none", None),
+        ("minimum", "2GiB", "2GiB"),
+        ("vllm", "1.5GiB", "1.5GiB"),
+    ],
+)
+def test_a_flat_figure_is_for_engines_without_items_of_their_own_and_for_those_who_state_one(
+    engine: str, stated: str, overhead: str | None
+) -> None:
+    assert form.to_choices({"engine": engine, "overhead": stated}).overhead == overhead
 
 
 def test_16_bit_is_said_to_a_checkpoint_that_asks_for_8() -> None:
@@ -50,6 +71,12 @@ def test_16_bit_is_said_to_a_checkpoint_that_asks_for_8() -> None:
         ({"kv_cache_k": "f16"}, {"kv_cache_k": "fp16"}),
         ({"context": "131,072", "users": "2"}, {"context": 131_072, "users": 2}),
         ({"overhead": ""}, {"overhead": ""}),
+        ({"overhead": "none"}, {"overhead": "none"}),
+        ({"engine": "llama.cpp"}, {"engine": "llama_cpp"}),
+        ({"engine": "vllm", "set": "max_num_seqs=64"}, {"engine": "vllm", "set": "max_num_seqs=64"}),
+        ({"engine": "excel"}, None),
+        ({"set": "max_num_seqs=64"}, None),
+        ({"engine_version": "0.11"}, None),
     ],
 )
 def test_a_link_is_read_by_names_and_aliases(link: dict[str, str], fields: dict[str, object] | None) -> None:

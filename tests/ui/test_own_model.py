@@ -48,7 +48,7 @@ def test_a_link_carries_a_custom_config(open_app: OpenApp) -> None:
 
 def test_a_link_with_a_custom_config_that_is_none(open_app: OpenApp) -> None:
     app = open_app(custom="{")
-    assert "This link asked for **custom** = `{`, which is not possible; it is back at nothing." in app.info[0].value
+    assert "This link asked for **custom** = `{`, which is not possible; it is left out." in app.info[0].value
     assert "Yes, it fits" in app.title[0].value
 
 

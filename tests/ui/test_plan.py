@@ -99,7 +99,6 @@ def test_examples_set_everything(open_app: OpenApp, example: str, title: str) ->
         ("memory", "lots", "8GiB"),
         ("weights", "int3.5", "as published"),
         ("kv_cache", "`", "16 bit"),
-        ("overhead", "-1GiB", "1.5GiB"),
         ("quantize", "some", "usual"),
     ],
 )

@@ -11,9 +11,10 @@ from planner.deployment import Device
 from planner.frontier import frontier
 from planner.line_item import Basis
 from planner.units import format_bytes, format_rate, words_for_tokens
-from planner.verdict import asked
+from planner.verdict import asked, one_user_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
+from ui.engine_section import own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import item_table
 from ui.scenario import Scenario, apply, scenario
@@ -35,8 +36,9 @@ def main() -> None:
         _fixes(plan.choices, plan.chosen, plan.answer)
     _examples()
     _memory(plan.chosen, plan.answer)
+    own_figures(plan.chosen, plan.answer)
     _stretch(plan.chosen, plan.answer)
-    _command(plan.choices)
+    start_it(plan.choices, plan.chosen)
     page.next_links(("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"))
 
 
@@ -49,7 +51,7 @@ def _verdict(plan: Scenario) -> None:
 
 
 def _numbers(answer: Answer) -> None:
-    room = answer.pool_tokens
+    room = one_user_tokens(answer)
     each = "tokens" if answer.users == 1 else "tokens each"
     users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
     with st.grid(4, min_column_width=150):
@@ -145,11 +147,6 @@ def _stretch(chosen: Chosen, answer: Answer) -> None:
         alt=f"Context against users. Asked: {asked(answer)}; users at {answer.context_tokens:,} tokens: {limit}.",
         key="frontier",
     )
-
-
-def _command(choices: Choices) -> None:
-    st.header("The same plan in a terminal", anchor=False)
-    st.code(choices.command(), language="bash", wrap_lines=True)
 
 
 main()

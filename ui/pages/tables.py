@@ -16,7 +16,7 @@ from ui import colours, form, own_config, page
 from ui.export import download_buttons
 from ui.heat_table import heat_table, legend
 from ui.scenario import scenario
-from ui.words import sizes_in_words, weights_label
+from ui.words import engine_title, sizes_in_words, weights_label
 
 TOKENS, USERS = "Tokens left", "Users at once"
 SHOWN = {TOKENS: Show.TOKENS, USERS: Show.USERS}
@@ -120,12 +120,20 @@ def _cells(base: Choices, models: Sequence[str], sizes: Sequence[str], weights: 
 
 
 def _meaning(show: Show, base: Choices) -> str:
-    runtime = f"{format_bytes(parse_bytes(base.overhead, 'overhead'))} of runtime" if base.overhead else "no runtime"
+    runtime = _runtime_words(base)
     cache = base.kv_cache or "16 bit"
     rest = f"once weights and {runtime} are in, cache in {cache}."
     if show is Show.TOKENS:
         return f"Each cell: **tokens of conversation left** for one user {rest} 1,000 tokens are about 750 words."
     return f"Each cell: **users at once**, each with {base.context:,} tokens, {rest}"
+
+
+def _runtime_words(base: Choices) -> str:
+    if base.overhead:
+        return f"{format_bytes(parse_bytes(base.overhead, 'overhead'))} of runtime"
+    if form.usual_overhead(base.engine) is None:
+        return f"{engine_title(base.engine)}'s own runtime items"
+    return "no runtime"
 
 
 def _legend(show: Show) -> str:

@@ -1,0 +1,127 @@
+"""What the chosen engine makes of the plan: its own figures, and the command that starts it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.answer import Answer
+from planner.budget import Case, prepare
+from planner.choices import Choices, Chosen, choose
+from planner.errors import PlannerError
+from planner.launch import LAUNCHERS, launch
+from planner.launch.base import Launch
+from planner.spread import Left, spread
+from planner.units import format_bytes
+from ui import form
+from ui.html_table import html_table
+from ui.own_config import no_markup
+from ui.words import engine_title, engine_words
+
+CASES = {
+    Case.BEST: "Runtime low",
+    Case.EXPECTED: "As expected",
+    Case.WORST: "Runtime high",
+}
+ANY = "any"
+
+
+def own_figures(chosen: Chosen, answer: Answer) -> None:
+    """What the engine prints, and what assumed items leave at both ends of their range."""
+    cases = spread(chosen)
+    report = answer.report
+    if len(cases) == 1 and report is None:
+        return
+    title = engine_title(answer.engine)
+    st.header(f"What {title} reserves, and what is left" if report else "What is left at either end", anchor=False)
+    if report is not None:
+        st.markdown(_printed(answer))
+    columns = ["", "Runtime", "Left for the cache", "Longest for one user", f"Users at {answer.context_tokens:,}"]
+    if report is not None and report.num_blocks:
+        columns += ["Tokens it prints", "Concurrency"]
+    rows = [_row(case)[: len(columns)] for case in cases]
+    st.html(html_table(columns, rows, wide_only=(1, 5, 6), own=next(i for i, c in enumerate(cases) if _is_own(c))))
+    measured = "Nothing in it is assumed." if len(cases) == 1 else "Low and high: the range of public readings."
+    groups = f" {'; '.join(report.groups)}." if report is not None and report.num_blocks else ""
+    st.caption(f"{measured}{groups}")
+
+
+def start_it(choices: Choices, chosen: Chosen) -> None:
+    """The command of the chosen engine, or of any other that has one, and the same plan as a command."""
+    st.header("Start it", anchor=False)
+    engines = list(LAUNCHERS)
+    is_own = choices.engine in engines
+    engine = st.pills(
+        "The command for",
+        engines,
+        default=choices.engine if is_own else engines[0],
+        required=True,
+        key=f"launch_{choices.engine}",
+        format_func=engine_title,
+    )
+    try:
+        found = launch_for(choices, chosen, engine)
+    except PlannerError as error:
+        st.markdown(f":orange[:material/edit:] {no_markup(str(error))}")
+    else:
+        st.code(found.text, language=found.language, wrap_lines=True)
+        for note in found.notes:
+            st.caption(f":material/info: {no_markup(note)}")
+        if engine != choices.engine:
+            st.caption(f"With {engine_title(engine)}'s own defaults; this page counts with {_counted(choices)}.")
+    st.header("The same plan in a terminal", anchor=False)
+    st.code(choices.command(), language="bash", wrap_lines=True)
+
+
+def launch_for(choices: Choices, chosen: Chosen, engine: str) -> Launch:
+    """The command of *engine* for this plan; what only the chosen engine has is left out.
+
+    Raises PlannerError where *engine* cannot do what was chosen.
+    """
+    if engine != choices.engine:
+        choices = replace(choices, engine=engine, engine_version=None, set=(), profile=None)
+        chosen = choose(choices, chosen.architecture)
+        prepare(chosen.architecture, chosen.deployment)  # refuses what the engine has no way to do
+    found = launch(choices, chosen)
+    assert found is not None, engine
+    return found
+
+
+def _counted(choices: Choices) -> str:
+    return "no engine" if choices.engine == form.MINIMUM else engine_title(choices.engine)
+
+
+def _printed(answer: Answer) -> str:
+    """The engine's own words for the pool, and whose rules were used."""
+    report = answer.report
+    assert report is not None
+    words = engine_words(answer.engine, answer.engine_version)
+    longest = report.longest_start_tokens
+    starts = "a context of any length starts" if longest is None else f"the longest context that starts is {longest:,}"
+    if not report.num_blocks:
+        return f"By the rules of **{words}**: **{report.groups[0]}**; {starts}."
+    return (
+        f"By the rules of **{words}** it prints **{report.pool_tokens:,} tokens** of cache and a concurrency of "
+        f"**{report.max_concurrency:.2f}x** at {answer.context_tokens:,} tokens: {report.num_blocks:,} blocks, "
+        f"{report.blocks_per_request:,} for one request; {starts}."
+    )
+
+
+def _row(left: Left) -> tuple[str, ...]:
+    is_short = left.room_bytes < 0
+    return (
+        CASES[left.case],
+        format_bytes(left.runtime_bytes),
+        f"{format_bytes(-left.room_bytes)} short" if is_short else format_bytes(left.room_bytes),
+        _count(left.one_user_tokens),
+        _count(left.max_users),
+        _count(left.pool_tokens),
+        ANY if left.max_concurrency is None else f"{left.max_concurrency:.2f}x",
+    )
+
+
+def _is_own(left: Left) -> bool:
+    return left.case is Case.EXPECTED
+
+
+def _count(number: int | None) -> str:
+    return ANY if number is None else f"{number:,}"
