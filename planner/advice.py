@@ -93,7 +93,7 @@ def _offloads(choices: Choices, architecture: Architecture) -> Iterator[tuple[st
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
     """The smallest card that is enough: of the same make, or of the sizes that cards are sold in."""
-    elsewhere = replace(choices, profile=None)
+    elsewhere = replace(choices, profile=None, devices=None)
     if choices.device is None:
         sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
         options = [(f"A {size} GiB card", replace(elsewhere, memory=f"{size}GiB")) for size in sizes]
@@ -110,6 +110,8 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
 
 def _more_cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
     """The fewest cards of the same kind that are enough, by doublings; twice as many where none of these is."""
+    if choices.devices is not None:
+        return
     counts = [before.device_count * factor for factor in DOUBLINGS if before.device_count * factor <= MAX_PARALLEL]
     options = [
         (f"{count} × {before.device}", replace(choices, device_count=count, tensor_parallel=None, profile=None))

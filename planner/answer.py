@@ -20,6 +20,7 @@ from planner.weights import active_parameters, parameters, parameters_by_role
 class Answer:
     """The contract of ``plan --json``. All sizes are bytes of one device, the fullest, but for those of the host.
 
+    *devices* are the titles of all cards where these differ; *device* is the fullest one's.
     *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit.
 
     ``None`` for *max_context_tokens*, *max_users*, *pool_tokens* or *max_concurrency*: memory sets no limit.
@@ -29,6 +30,7 @@ class Answer:
     model: str
     device: str
     device_count: int
+    devices: tuple[str, ...]
     weights: str
     stored_as: str
     quantize: str
@@ -74,15 +76,17 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
     engine = find_engine(deployment.engine)
-    report = engine.report(pools(budget.ranks), deployment, workload, longest_tokens)
+    one_replica = replace(workload, users=-(-workload.users // deployment.replicas))
+    report = engine.report(pools(budget.ranks), deployment, one_replica, longest_tokens)
     if report is not None and report.num_blocks and budget.rank.draft_specs:
         report = _beside_draft(report, longest_tokens, budget)
     if report is not None and report.refusals and budget.state is State.FITS:
         budget = replace(budget, fits=False, state=State.NO)
     return Answer(
         model=architecture.title,
-        device=deployment.device.title,
-        device_count=deployment.device_count,
+        device=budget.rank.deployment.device.title,
+        device_count=deployment.device_count * deployment.replicas,
+        devices=tuple(card.title for card in deployment.cards),
         weights=deployment.weights.name,
         stored_as=architecture.stored_as,
         quantize=deployment.weights.quantize,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum, StrEnum
+from itertools import cycle
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Device, Workload
@@ -72,8 +73,8 @@ class RankBudget:
         return own + (self.engine.sequence_bytes(self.draft_specs, tokens) if self.draft_specs else 0)
 
     def requests(self, users: int) -> int:
-        """How many of *users* this device serves: data-parallel replicas share them."""
-        return -(-users // self.deployment.data_parallel)
+        """How many of *users* this device serves: data-parallel ranks and replicas share them."""
+        return -(-users // (self.deployment.data_parallel * self.deployment.replicas))
 
     def cache_bytes(self, tokens: int, requests: int) -> int:
         own = self.engine.cache_bytes(self.specs, self.deployment, tokens, requests)
@@ -135,32 +136,22 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
         from planner.gguf_mixes import as_stored  # only GGUF file types decide tensor by tensor
 
         architecture = as_stored(architecture, deployment.weights)
-    if deployment.overhead_bytes is None:
-        runtime = engine.runtime_items(architecture, deployment)
-        if (profile := deployment.profile) is not None:
-            profile.check(deployment.subject(architecture.name))
-            runtime = profile.measured(runtime, deployment.conditions)
-    else:
-        runtime = (
-            LineItem(
-                name="overhead",
-                kind=Kind.RUNTIME,
-                bytes=deployment.overhead_bytes,
-                basis=Basis.ASSUMED,
-                source="stated by the user: context, libraries, activations and all else that is not weights or cache",
-            ),
-        )
+    parts = engine.ranks(architecture, deployment)
+    each = [replace(deployment, device=stage) for stage in deployment.stages] if deployment.cards else [deployment]
+    runtime = {mine.device: _runtime(engine, architecture, mine) for mine in each}
     ranks = tuple(
-        _rank_budget(engine, rank, runtime, architecture, deployment) for rank in engine.ranks(architecture, deployment)
+        _rank_budget(engine, rank, runtime[mine.device], architecture, mine)
+        for rank, mine in zip(parts, cycle(each), strict=False)
     )
     return ranks if deployment.draft is None else tuple(_with_draft(rank, rank is ranks[-1]) for rank in ranks)
 
 
 def on_device(ranks: tuple[RankBudget, ...], device: Device) -> tuple[RankBudget, ...]:
     """The same plan on another device: only the pool moves, unless the engine follows the card's size."""
-    if ranks[0].engine.follows_card:
-        return prepare(ranks[0].architecture, replace(ranks[0].deployment, device=device))
-    return tuple(_with_pool(replace(rank, deployment=replace(rank.deployment, device=device))) for rank in ranks)
+    deployment = replace(ranks[0].deployment, device=device, cards=())
+    if ranks[0].engine.follows_card or ranks[0].deployment.cards:
+        return prepare(ranks[0].architecture, deployment)
+    return tuple(_with_pool(replace(rank, deployment=deployment)) for rank in ranks)
 
 
 def plan(architecture: Architecture, deployment: Deployment, workload: Workload) -> MemoryBudget:
@@ -241,6 +232,25 @@ def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> St
 def pools(ranks: tuple[RankBudget, ...], case: Case = Case.EXPECTED) -> tuple[Pool, ...]:
     """What an engine's report is made from."""
     return tuple(Pool(rank=rank.rank, pool_bytes=rank.pool(case)) for rank in ranks)
+
+
+def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+    """What a device takes beside weights and cache: as stated, or the engine's items with the measured ones in them."""
+    if deployment.overhead_bytes is not None:
+        return (
+            LineItem(
+                name="overhead",
+                kind=Kind.RUNTIME,
+                bytes=deployment.overhead_bytes,
+                basis=Basis.ASSUMED,
+                source="stated by the user: context, libraries, activations and all else that is not weights or cache",
+            ),
+        )
+    items = engine.runtime_items(architecture, deployment)
+    if (profile := deployment.profile) is None:
+        return items
+    profile.check(deployment.subject(architecture.name))
+    return profile.measured(items, deployment.conditions)
 
 
 def _rank_budget(

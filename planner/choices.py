@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.deployment import Deployment, Device, Workload
+from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
 from planner.model_files import load_model
 from planner.records import dataclass
-from planner.units import format_size, parse_bytes
+from planner.units import format_size, parse_bytes, shorten
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile
@@ -41,6 +41,7 @@ class Choices:
     device: str | None = None
     memory: str | None = None
     device_count: int | None = None
+    devices: str | None = None
     weights: str | None = None
     quantize: str | None = None
     kv_cache: str | None = None
@@ -55,6 +56,7 @@ class Choices:
     pipeline_parallel: int | None = None
     expert_parallel: int | None = None
     data_parallel: int | None = None
+    replicas: int = 1
     overhead: str | None = None
     host_memory: str | None = None
     profile: str | None = None
@@ -92,11 +94,12 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     model = architecture or load_model(choices.model, choices.online)
     found = find_engine(choices.engine)
     engine = found.name
-    tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, found.splits_layers)
+    cards = choose_cards(choices)
+    tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, len(cards), found.splits_layers)
     data, weights = presets.engine_data(engine), choose_weights(choices.weights, choices.quantize, model)
     draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
     deployment = Deployment(
-        device=choose_device(choices.device, choices.memory),
+        device=min(cards, key=lambda card: card.memory_bytes),
         weights=weights,
         kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model),
         kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model),
@@ -105,6 +108,8 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         pipeline_parallel=pipeline_parallel,
         data_parallel=data_parallel,
         expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
+        replicas=choices.replicas,
+        cards=cards if len(set(cards)) > 1 else (),
         settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
         host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
@@ -162,11 +167,26 @@ def default_context_tokens(architecture: Architecture) -> int:
     return min(DEFAULT_CONTEXT_TOKENS, architecture.max_position_embeddings or DEFAULT_CONTEXT_TOKENS)
 
 
+def choose_cards(choices: Choices) -> tuple[Device, ...]:
+    """The cards in order: one that stands for all of its kind, or those of ``devices``, by name or by size."""
+    if choices.devices is None:
+        return (choose_device(choices.device, choices.memory),)
+    if choices.device is not None or choices.memory is not None:
+        raise PlannerError("Give --devices alone: it names every card, so --device and --memory have nothing to add.")
+    words = [word.strip() for word in choices.devices.split(",")]
+    if len(words) > MAX_PARALLEL or not all(words):
+        raise PlannerError(
+            f"devices = {shorten(choices.devices)!r} is not a list of cards: write up to {MAX_PARALLEL:,} names or "
+            "sizes, such as rtx-4090,rtx-3060 or 24GiB,12GiB."
+        )
+    return tuple(choose_device(None, word) if word[:1].isdigit() else presets.find_device(word) for word in words)
+
+
 def choose_device(name: str | None, memory: str | None) -> Device:
     """A device by name, or one with *memory* and nothing else known; exactly one must be given."""
     if (name is None) == (memory is None):
         given = "both" if name is not None else "neither"
-        raise PlannerError(f"Give either --device or --memory; {given} was given.")
+        raise PlannerError(f"Give either --device or --memory, or the cards by --devices; {given} was given.")
     if name is not None:
         return presets.find_device(name)
     size = parse_bytes(memory or "", "memory")
@@ -210,19 +230,25 @@ def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
     return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
 
 
-def _parallel(choices: Choices, splits_layers: bool) -> tuple[int, int, int]:
-    """Tensor, pipeline and data parallel; a device count alone means the first, or the second with *splits_layers*."""
+def _parallel(choices: Choices, listed: int, splits_layers: bool) -> tuple[int, int, int]:
+    """Tensor, pipeline and data parallel; a device count alone means the first, or the second with *splits_layers*.
+
+    *listed* cards count where ``devices`` names them.
+    """
     given = choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
     tensor, pipeline, data = (1 if number is None else number for number in given)
-    count = choices.device_count
+    count = choices.device_count if choices.devices is None else listed
     if count is None:
         return tensor, pipeline, data
-    if all(number is None for number in given):
-        return (1, count, 1) if splits_layers else (count, 1, 1)
-    product = tensor * pipeline * data
+    if choices.device_count not in (None, count):
+        raise PlannerError(f"device_count = {choices.device_count} does not match the {count} cards of --devices.")
+    if all(number is None for number in given) and choices.replicas > 0 and count % choices.replicas == 0:
+        each = count // choices.replicas
+        return (1, each, 1) if splits_layers else (each, 1, 1)
+    product = tensor * pipeline * data * choices.replicas
     if product != count:
         raise PlannerError(
-            f"device_count = {count} does not match tensor_parallel × pipeline_parallel × data_parallel = {product}; "
-            "leave one of them out."
+            f"device_count = {count} does not match tensor_parallel × pipeline_parallel × data_parallel × replicas = "
+            f"{product}; leave one of them out."
         )
     return tensor, pipeline, data

@@ -49,8 +49,10 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
-    """A model's storage and split over *tensor_parallel* × *pipeline_parallel* × *data_parallel* equal devices.
+    """A model's storage and split over *tensor_parallel* × *pipeline_parallel* × *data_parallel* devices.
 
+    The devices are equal unless *cards* lists them, numbered tensor first, then by stage; *device* is the smallest.
+    *replicas* are copies of the whole, each with users of its own.
     *expert_parallel* devices share the experts, each with whole ones; 1 splits them like all else. *settings* are the
     engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
     *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
@@ -67,6 +69,8 @@ class Deployment:
     pipeline_parallel: int = 1
     data_parallel: int = 1
     expert_parallel: int = 1
+    replicas: int = 1
+    cards: tuple[Device, ...] = ()
     settings: EngineSettings = field(default_factory=EngineSettings)
     overhead_bytes: int | None = None
     host_memory_bytes: int | None = None
@@ -74,12 +78,21 @@ class Deployment:
     draft: "Draft | None" = None
 
     def __post_init__(self) -> None:
-        for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel"):
+        for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):
             _check(name, getattr(self, name), MAX_PARALLEL)
 
     @property
     def device_count(self) -> int:
+        """The devices of one replica."""
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+
+    @property
+    def stages(self) -> tuple[Device, ...]:
+        """The smallest card of each pipeline stage: it decides what its stage can hold."""
+        groups: list[list[Device]] = [[] for _ in range(self.pipeline_parallel)]
+        for index, card in enumerate(self.cards):
+            groups[index // self.tensor_parallel % self.pipeline_parallel].append(card)
+        return tuple(min(group or [self.device], key=lambda card: card.memory_bytes) for group in groups)
 
     @property
     def conditions(self) -> dict[str, str]:

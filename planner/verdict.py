@@ -172,6 +172,8 @@ def _uncertain(answer: Answer) -> Verdict:
 
 
 def _cards(answer: Answer) -> str:
+    if answer.devices:
+        return f"{answer.device} (the fullest of {' and '.join(answer.devices)})"
     return f"one {answer.device}" if answer.device_count == 1 else f"each of {answer.device_count} × {answer.device}"
 
 

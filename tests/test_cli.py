@@ -127,8 +127,11 @@ def test_presets_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
         (("--memory", "0"), "memory = 0 is not possible: give the size of one card, such as 8GiB."),
         (("--memory", "8 apples"), "memory '8 apples' is not a size"),
         (("--memory=-8GiB",), "memory '-8GiB' is not a size"),
-        ((), "Give either --device or --memory; neither was given."),
-        (("--memory", "8GiB", "--device", "l4"), "Give either --device or --memory; both was given."),
+        ((), "Give either --device or --memory, or the cards by --devices; neither was given."),
+        (
+            ("--memory", "8GiB", "--device", "l4"),
+            "Give either --device or --memory, or the cards by --devices; both was given.",
+        ),
         (("--device", "rtx-9999"), "Device 'rtx-9999' is not known; nearest: "),
         (
             ("--memory", "8GiB", "--context", "0"),

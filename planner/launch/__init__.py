@@ -1,10 +1,11 @@
 """The command that starts what was planned, for the engine that was chosen, and the way back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
 from planner.choices import Choices, Chosen
+from planner.deployment import Deployment
 from planner.errors import UnknownName
 from planner.launch.base import Launch
 
@@ -24,12 +25,19 @@ def launch(choices: Choices, chosen: Chosen) -> Launch | None:
     if path is None:
         return None
     write: Callable[[Choices, Chosen], Launch] = import_module(path).launch
-    found = write(choices, chosen)
-    if chosen.deployment.draft is None:
-        return found
-    return replace(
-        found, notes=(*found.notes, f"The draft {chosen.deployment.draft.name} is not part of this command.")
-    )
+    deployment, workload = chosen.deployment, chosen.workload
+    each = replace(workload, users=-(-workload.users // deployment.replicas))
+    found = write(choices, replace(chosen, deployment=replace(deployment, replicas=1), workload=each))
+    return replace(found, notes=(*found.notes, *_beside(deployment)))
+
+
+def _beside(deployment: Deployment) -> Iterator[str]:
+    """What the command alone does not do."""
+    if deployment.replicas > 1:
+        cards = deployment.device_count
+        yield f"Start it {deployment.replicas} times, each on {cards} card{'s' * (cards > 1)} of its own."
+    if deployment.draft is not None:
+        yield f"The draft {deployment.draft.name} is not part of this command."
 
 
 def parse_launch(engine: str, text: str, like: Choices) -> Choices:

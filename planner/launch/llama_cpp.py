@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
 
 from planner import presets
 from planner.choices import Choices, Chosen, choose
@@ -73,8 +74,9 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     yield from (option for name, option in SWITCHES.items() if name in settings.given and settings.values[name])
     if "cache_ram" in settings.given:
         yield from ("--cache-ram", str(settings.values["cache_ram"] // MIB))
-    if deployment.pipeline_parallel > 1:
-        yield from ("--tensor-split", ",".join("1" * deployment.pipeline_parallel))
+    if (count := deployment.pipeline_parallel) > 1:
+        shares = (card.memory_bytes >> 20 for card in deployment.stages) if deployment.cards else repeat(1, count)
+        yield from ("--tensor-split", ",".join(map(str, shares)))
 
 
 def cache_type(name: str) -> str:
@@ -100,7 +102,7 @@ def parse(text: str, like: Choices) -> Choices:
             case "n_ctx":
                 n_ctx = value
             case "cards":
-                found = replace(found, pipeline_parallel=len(value.split(",")))
+                found = found if like.devices else replace(found, pipeline_parallel=len(value.split(",")))
             case "kv_cache_k" | "kv_cache_v":
                 ours = {theirs: ours for ours, theirs in CACHE_TYPES.items()}
                 found = replace(found, **{name: ours.get(value, value)})  # type: ignore[arg-type]

@@ -3,8 +3,10 @@
 Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-model.cpp, load_tensors.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from planner.architecture import Architecture, Layer, Tensor, distinct_layers
 from planner.deployment import Deployment
@@ -37,7 +39,7 @@ class Placement:
 
 
 def place(architecture: Architecture, deployment: Deployment) -> Placement:
-    """Layers from the last on the cards, evenly; the output behind them; the embedding on the host, always.
+    """Layers from the last on the cards, by the cards' memory, and the output behind; the embedding on the host.
 
     A tied embedding is there twice: on the host to look words up, and as the output. Experts, and with no_kv_offload
     caches, stay on the host where so set.
@@ -55,14 +57,14 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         raise PlannerError(f"pipeline_parallel = {count} needs a layer a card; {architecture.title} has {number}.")
     on_cards: list[list[Layer]] = [[] for _ in range(count)]
     on_host: list[Layer] = []
+    card_of = _card_of(deployment, number + 1 - first)
     split = _Splitter(no_kv_offload=bool(settings.flag("no_kv_offload")))
     for index, layer in enumerate(layers):
         if index < first:
             on_host.append(layer)
             continue
         card, rest = split.layer(layer, keeps_experts=index >= cpu_moe)
-        card_index = min(count - 1, (index - first) * count // (number + 1 - first))
-        on_cards[card_index].append(card)
+        on_cards[card_of(min(index, number) - first)].append(card)
         if rest is not None:
             on_host.append(rest)
     inputs, outputs = _outer(architecture)
@@ -70,7 +72,7 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
     cards = [
         Rank(
             layers=tuple(mine),
-            tensors=outputs if index == count - 1 and has_output else (),
+            tensors=outputs if has_output and index == card_of(number - first) else (),
             towers=towers if index == 0 and offloaded else (),
         )
         for index, mine in enumerate(on_cards)
@@ -88,6 +90,12 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         staged_layer_bytes=_largest(staged, deployment),
         staged_output_bytes=0 if has_output else _largest(outputs, deployment),
     )
+
+
+def _card_of(deployment: Deployment, parts: int) -> Callable[[int], int]:
+    """Which card takes which of *parts*, layers and the output: each as many as its share of all cards' memory."""
+    ends_bytes = list(accumulate(card.memory_bytes for card in deployment.stages))
+    return lambda part: bisect_right(ends_bytes, part * ends_bytes[-1] // parts)
 
 
 def _largest(tensors: Iterable[Tensor], deployment: Deployment) -> int:
