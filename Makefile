@@ -12,7 +12,7 @@ SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-long speed-readings lint format bench measure truth oracle screenshots clean
+.PHONY: help app install install-all chromium test test-long readings speed-readings lint format bench measure truth oracle screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-long    run every test, the slow ones and long random searches too"
 	@echo "make lint         ruff, its formatter in check mode, mypy --strict on planner"
 	@echo "make format       let ruff mend what it can"
+	@echo "make readings     compare predicted pools and buffers with public start-ups, uncalibrated and after one log"
 	@echo "make speed-readings  compare the speed model with public measurements"
 	@echo "make bench        time our own code, as ratios"
 	@echo "make measure      every measurement in its quick form on this machine, into measurements/ (minutes)"
@@ -81,6 +82,9 @@ bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
 	$(BIN)/python -m bench.simulator
+
+readings: install-all
+	$(BIN)/python -m tests.readings
 
 speed-readings: install-all
 	$(BIN)/python -m tests.speed_readings

@@ -1,29 +1,53 @@
-"""How well the pool is predicted from model, card and flags alone: ``python -m tests.readings``.
+"""How well memory is predicted from model, card and flags alone: ``make readings``.
 
-Prints every start-up that names all three, and the median and 90th percentile of the relative error.
+Every start-up that names all three, with the pool that it printed; then the same with the fitted figures of the runtime
+refitted without the start itself, and after one log of the same model, card and release. llama.cpp prints no pool: what
+it printed of a card's buffers stands in for it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
+from planner.calibration import CalibrationProfile
 from planner.errors import PlannerError
-from planner.units import GIB
+from planner.log_profile import profile_from
+from planner.logs.readings import Reading as Printed
+from planner.logs.readings import Start
+from planner.units import GIB, MIB
 from planner.verdict import room_bytes
-from tests.vllm_readings import Reading, readings
+from tests import llama_cpp_readings, vllm_readings
+from tests.refit import shift_bytes
+from tests.vllm_readings import Reading, plan_of, readings
 
 PERCENTILE = 0.9
+LOG_NAMES = {
+    "pool_gib": "pool",
+    "weights_gib": "weights",
+    "activation_gib": "activations",
+    "non_torch_gib": "non_torch",
+}
+"""What a report prints, by the name under which a log has it."""
+BUFFERS = ("weights_card_mib", "kv_mib", "recurrent_mib", "compute_card_mib")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """Bytes of the pool as printed and as predicted, and whether it lies between the low and the high end."""
+    """Bytes as printed and as predicted, and whether what is printed lies between the low and the high end.
 
-    reading: Reading
+    *log*: the start whose profile was used, empty for a prediction from model, card and flags alone; *stale*: its
+    settings differ, so that some of its items are assumed again.
+    """
+
+    name: str
+    model: str
+    card: str
     printed_bytes: int
     predicted_bytes: int
     low_bytes: int
     high_bytes: int
+    log: str = ""
+    stale: bool = False
 
     @property
     def error(self) -> float:
@@ -33,21 +57,103 @@ class Prediction:
     def is_covered(self) -> bool:
         return self.low_bytes <= self.printed_bytes <= self.high_bytes
 
+    def __str__(self) -> str:
+        after = f"  after {self.log}{', other settings' if self.stale else ''}" if self.log else ""
+        return (
+            f"{self.name:26} {self.model:30} {self.card:22} printed {self.printed_bytes / GIB:7.2f} GiB"
+            f"  predicted {self.predicted_bytes / GIB:7.2f}"
+            f" ({self.low_bytes / GIB:.2f} – {self.high_bytes / GIB:.2f})  {self.error:+.1%}{after}"
+        )
 
-def prediction(reading: Reading) -> Prediction | None:
-    """The prediction of a start-up with a pool, a preset's weights and a card; ``None`` without one of them."""
-    printed = reading.printed.get("pool_gib")
-    if reading.skip or reading.no_prediction or reading.is_shape or printed is None or printed <= 0:
-        return None
-    found = reading.run()
+
+def can_be_predicted(reading: Reading) -> bool:
+    """Whether it printed a pool, and says model, weights and card."""
+    unknown = reading.skip or reading.no_prediction or reading.is_shape
+    return not unknown and reading.printed.get("pool_gib", 0) > 0
+
+
+def deciding_bytes(reading: Reading) -> int:
+    """The printed pool; where the printed blocks or tokens are another rank's, the pool that they make."""
+    printed_bytes = round(reading.printed["pool_gib"] * GIB)
+    if not reading.other_rank or not {"blocks", "tokens"} & reading.printed.keys():
+        return printed_bytes
+    one = reading.run(num_gpu_blocks_override=1).report
+    assert one is not None
+    blocks = reading.printed.get("blocks") or _blocks_for(reading, reading.printed["tokens"])
+    return int(blocks) * one.pool_bytes
+
+
+def prediction(reading: Reading, profile: CalibrationProfile | None = None, log: str = "") -> Prediction:
+    """The pool of a start-up, with the items of *profile* where it has one."""
+    chosen = reading.chosen()
+    found = plan_of(replace(chosen, deployment=replace(chosen.deployment, profile=profile)))
     predicted = room_bytes(found)
     return Prediction(
-        reading=reading,
-        printed_bytes=round(printed * GIB),
+        name=reading.id,
+        model=reading.model,
+        card=reading.device or reading.memory or "",
+        printed_bytes=deciding_bytes(reading),
         predicted_bytes=predicted,
         low_bytes=predicted - sum(item.high_bytes - item.bytes for item in found.items),
         high_bytes=predicted + sum(item.bytes - item.low_bytes for item in found.items),
+        log=log,
     )
+
+
+def after_one_log(known: Sequence[Reading]) -> Iterator[Prediction]:
+    """Each start with the profile of every other of the same model, card and release; never with its own."""
+    for source in known:
+        chosen = source.chosen()
+        start = Start(
+            engine="vllm",
+            line=1,
+            readings=tuple(
+                Printed(name=name, value=round(source.printed[key] * GIB), unit="bytes", line=1, step=GIB // 100)
+                for key, name in LOG_NAMES.items()
+                if key in source.printed
+            ),
+        )
+        profile = profile_from(start, chosen)
+        for reading in known:
+            same_weights = (reading.weights, reading.quantization) == (source.weights, source.quantization)
+            if reading is source or profile is None or not same_weights:
+                continue
+            try:
+                found = prediction(reading, profile, source.id)
+            except PlannerError:
+                continue  # another model, card or release
+            yield replace(found, stale=any(profile.stale(reading.chosen().deployment.conditions)))
+
+
+def refitted(reading: Reading) -> Prediction:
+    """The pool with the figures that are fitted to start-ups fitted to the others alone."""
+    found, shift = prediction(reading), shift_bytes(reading)
+    return replace(
+        found,
+        predicted_bytes=found.predicted_bytes + shift,
+        low_bytes=found.low_bytes + min(0, shift),
+        high_bytes=found.high_bytes + max(0, shift),
+    )
+
+
+def buffers() -> Iterator[Prediction]:
+    """llama.cpp: weights, cache and compute buffer of a card together, where a start printed all of them."""
+    for reading in llama_cpp_readings.readings():
+        names = [name for name in BUFFERS if name in reading.printed]
+        if reading.skip or not {"weights_card_mib", "kv_mib", "compute_card_mib"} <= set(names):
+            continue
+        predicted = round(sum(reading.figure(name) for name in names) * MIB)
+        compute = reading.figure("compute_card_mib")
+        low, high = reading.spread_mib("compute_card_mib")
+        yield Prediction(
+            name=reading.id,
+            model=reading.model,
+            card=reading.engine,
+            printed_bytes=round(sum(reading.printed[name] for name in names) * MIB),
+            predicted_bytes=predicted,
+            low_bytes=predicted - round((compute - low) * MIB),
+            high_bytes=predicted + round((high - compute) * MIB),
+        )
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -56,32 +162,48 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
 
 
-def main() -> None:
-    found = []
-    for reading in readings():
-        try:
-            one = prediction(reading)
-        except PlannerError as error:
-            print(f"{reading.id:26} not run: {error}")
-            continue
-        if one is not None:
-            found.append(one)
-            print(
-                f"{reading.id:26} {reading.model:30} {reading.device or reading.memory or '':22}"
-                f" printed {one.printed_bytes / GIB:7.2f} GiB  predicted {one.predicted_bytes / GIB:7.2f}"
-                f" ({one.low_bytes / GIB:.2f} – {one.high_bytes / GIB:.2f})  {one.error:+.1%}"
-            )
-    summarise("all", found)
-    summarise("utilisation stated", [one for one in found if "gpu_memory_utilization" in one.reading.set])
-
-
-def summarise(name: str, found: Sequence[Prediction]) -> None:
-    errors = [abs(one.error) for one in found]
-    print(
-        f"vLLM, {name}: {len(found)} pools predicted; median error {median(errors):.1%}, "
-        f"90th percentile {percentile(errors, PERCENTILE):.1%}; "
-        f"{sum(one.is_covered for one in found)} between the low and the high end"
+def summary(name: str, found: Iterable[Prediction]) -> str:
+    """A row of the table that METHOD.md keeps."""
+    ones = list(found)
+    errors = [abs(one.error) for one in ones]
+    covered = sum(one.is_covered for one in ones)
+    return (
+        f"| {name} | {len(ones)} | {median(errors):.1%} | {percentile(errors, PERCENTILE):.1%} | {max(errors):.1%} "
+        f"| {covered} |"
     )
+
+
+def main() -> None:
+    known = [reading for reading in readings() if can_be_predicted(reading)]
+    pools = sorted((prediction(reading) for reading in known), key=lambda one: -abs(one.error))
+    logged = sorted(after_one_log(known), key=lambda one: -abs(one.error))
+    cards = sorted(buffers(), key=lambda one: -abs(one.error))
+    for found in (pools, logged, cards):
+        print(*found, "", sep="\n")
+    for reading in vllm_readings.readings():
+        if reading.no_prediction:
+            print(f"{reading.id:26} {reading.reported_model:60} not predicted: {reading.no_prediction}")
+    stated = {reading.id for reading in known if {"gpu_memory_utilization", "max_num_seqs"} <= reading.set.keys()}
+    print("\n| start-ups | number | median error | 90th percentile | largest | within the spread |")
+    print("|---|---|---|---|---|---|")
+    print(summary("vLLM, pool, from model, card and flags", pools))
+    print(summary("the same, fitted without the start itself", map(refitted, known)))
+    print(summary("those that state utilisation and max_num_seqs", [one for one in pools if one.name in stated]))
+    print(summary("vLLM, pool, after one log", logged))
+    print(summary("those with the settings of the log", [one for one in logged if not one.stale]))
+    print(summary("llama.cpp, a card's buffers, from model, file and flags", cards))
+
+
+def _blocks_for(reading: Reading, tokens: int) -> int:
+    """The fewest blocks for which that many tokens are printed."""
+    low, high = 1, 2**31
+    while low < high:
+        middle = (low + high) // 2
+        if (reading.run(num_gpu_blocks_override=middle).pool_tokens or 0) < tokens:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ VLLM = st.builds(
         enforce_eager=st.booleans(),
         enable_prefix_caching=st.booleans(),
         skip_mm_profiling=st.booleans(),
+        language_model_only=st.booleans(),
+        async_scheduling=st.booleans(),
         mamba_ssm_cache_dtype=st.sampled_from(["float32", "bfloat16"]),
     ),
 )

@@ -8,8 +8,9 @@ from typing import Any
 
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
-from planner.choices import Choices, choose
+from planner.choices import Choices, Chosen, choose
 from planner.units import GIB
+from tests.checkpoints import CASES, read, read_case
 from tests.shapes import shape
 
 FILE = Path(__file__).parent / "data" / "vllm_readings.json"
@@ -24,7 +25,10 @@ class Reading:
     *inferred* names what the report leaves out and was found by trying the few possibilities. *circular*: the layers
     themselves were worked out from the reading. *exact*: figures follow to the last digit. *skip* and *disagrees*
     say why a reading is not run, or does not come out. *pool_only*: it has nothing that follows from the pool;
-    *no_prediction*: why the pool itself cannot be predicted.
+    *no_prediction*: why the pool itself cannot be predicted, *far*: why it is predicted badly. *checkpoint*
+    names one of ``checkpoints.json``, *quantization* is a checkpoint's own where the report names one that is not
+    there, from *quantization_source*; *weights* is then only what its name says.
+    *other_rank*: the printed pool is one rank's, and the printed blocks or tokens are those of another, which had less.
     """
 
     id: str
@@ -37,6 +41,9 @@ class Reading:
     model: str = ""
     device: str | None = None
     memory: str | None = None
+    checkpoint: str = ""
+    quantization: dict[str, Any] = field(default_factory=dict)
+    quantization_source: str = ""
     weights: str | None = None
     kv_cache: str | None = None
     engine_version: str | None = None
@@ -48,7 +55,9 @@ class Reading:
     exact: bool = False
     circular: bool = False
     pool_only: bool = False
+    other_rank: bool = False
     no_prediction: str = ""
+    far: str = ""
     skip: str = ""
     disagrees: str = ""
 
@@ -56,14 +65,23 @@ class Reading:
     def is_shape(self) -> bool:
         return self.model.startswith("shape:")
 
-    def run(self, **settings: int) -> Answer:
-        """The plan of this start-up, with *settings* of vLLM on top."""
+    @property
+    def architecture(self) -> Architecture | None:
+        """What a preset's name alone does not say; ``None`` for a preset as it is."""
+        if self.is_shape:
+            return _shape(self.model)
+        if self.checkpoint:
+            return _checkpoint(self.checkpoint)
+        return read(self.model, self.quantization) if self.quantization else None
+
+    def choices(self, **settings: int) -> Choices:
+        """This start-up as the planner is asked for it, with *settings* of vLLM on top."""
         given = {**self.set, **settings}
-        choices = Choices(
+        return Choices(
             model="" if self.is_shape else self.model,
             device=self.device,
             memory=self.memory,
-            weights=self.weights,
+            weights=None if self.checkpoint or self.quantization else self.weights,
             kv_cache=self.kv_cache,
             engine="vllm",
             engine_version=self.engine_version,
@@ -72,8 +90,13 @@ class Reading:
             tensor_parallel=self.tensor_parallel,
             pipeline_parallel=self.pipeline_parallel,
         )
-        chosen = choose(choices, _shape(self.model) if self.is_shape else None)
-        return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+    def chosen(self, **settings: int) -> Chosen:
+        return choose(self.choices(**settings), self.architecture)
+
+    def run(self, **settings: int) -> Answer:
+        """The plan of this start-up."""
+        return plan_of(self.chosen(**settings))
 
     def with_pool(self, shift_bytes: int = 0) -> Answer:
         """The plan with the pool that was printed, moved by *shift_bytes* within its rounding."""
@@ -83,6 +106,15 @@ class Reading:
 @cache
 def readings() -> tuple[Reading, ...]:
     return tuple(Reading(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def plan_of(chosen: Chosen) -> Answer:
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+@cache
+def _checkpoint(name: str) -> Architecture:
+    return read_case(CASES[name])
 
 
 @cache

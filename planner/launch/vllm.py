@@ -24,6 +24,8 @@ SWITCHES = (
     "enable_prefix_caching",
     "disable_hybrid_kv_cache_manager",
     "skip_mm_profiling",
+    "language_model_only",
+    "async_scheduling",
 )
 VALUES = (
     *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "max_num_seqs"),

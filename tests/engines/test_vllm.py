@@ -52,7 +52,10 @@ def block_size(name: str, *settings: str, **options: object) -> int:
         ("qwen3.5-9b", (), {}, 528),
         ("granite-4.0-h-1b", (), {}, 400),
         ("falcon-h1-3b", (), {}, 2080),
-        ("kimi-linear-48b", (), {"tensor_parallel": 2}, 960),
+        ("kimi-linear-48b", (), {"tensor_parallel": 2, "engine_version": "0.14"}, 960),
+        # From 0.27 on a multiple of 128 beside latent attention; on Intel's cards of 64 beside Gated DeltaNet.
+        ("kimi-linear-48b", (), {"tensor_parallel": 2, "engine_version": "0.27"}, 1024),
+        ("gdn-27b", (), {"kv_cache": "fp8", "memory": None, "device": "arc-pro-b60"}, 1600),
         # A longer block that the user asks for wins; a shorter one does not.
         ("gdn-27b", ("block_size=1024",), {}, 1024),
         ("gdn-27b", ("block_size=16",), {}, 784),
@@ -82,9 +85,33 @@ def test_windows_have_groups_as_long_as_the_rarest_kind() -> None:
         "1 × 2 layers, full attention, blocks of 16 tokens",
         "3 × 2 layers, sliding window 100, blocks of 16 tokens",
     )
-    # ceil(8,192 / 16) for the full group; ceil((99 + 1,000) / 16) + 1 for each windowed one.
-    assert found.report.blocks_per_request == 512 + 3 * (69 + 1)
+    # ceil(8,192 / 16) for the full group; ceil((99 + 2 · 1,000) / 16) + 1 for each windowed one.
+    assert found.report.blocks_per_request == 512 + 3 * (132 + 1)
     assert found.report.num_blocks == 10**9 // (2 * 8_192)
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "stages", "steps"),
+    [
+        ("0.25", (), 1, 1),
+        ("0.25", (), 2, 1),
+        ("0.26", (), 1, 2),
+        ("0.26", ("async_scheduling=false",), 1, 1),
+        ("0.26", ("num_speculative_tokens=2", "speculative_method=ngram"), 1, 1),
+        ("0.26", (), 2, 2),
+        ("0.29", (), 2, 3),
+    ],
+)
+def test_a_window_keeps_the_tokens_of_every_step_under_way(
+    version: str, settings: tuple[str, ...], stages: int, steps: int
+) -> None:
+    """One a pipeline stage, and one more that is planned before the last has ended."""
+    mix = model(*[layer(attention()), layer(attention(window_tokens=100))] * 2)
+    found = pool(
+        mix, 10**9, "max_num_batched_tokens=1000", *settings, engine_version=version, pipeline_parallel=stages
+    ).report
+    assert found is not None
+    assert found.blocks_per_request == 512 + ceil((99 + steps * 1_000) / 16) + 1
 
 
 def test_chunks_take_no_block_more_than_chunk_and_step() -> None:
@@ -99,7 +126,7 @@ def test_chunks_take_no_block_more_than_chunk_and_step() -> None:
     )
     found = pool(model(layer(attention()), layer(chunked)), 10**9, "max_num_batched_tokens=1000")
     assert found.report is not None
-    assert found.report.blocks_per_request == 512 + ceil(1_100 / 16)
+    assert found.report.blocks_per_request == 512 + ceil((100 + 2 * 1_000) / 16)
 
 
 def test_nearly_equal_numbers_of_layers_are_one_group_each() -> None:
@@ -114,19 +141,25 @@ def test_nearly_equal_numbers_of_layers_are_one_group_each() -> None:
 def test_states_take_a_block_each_and_more_for_drafts_and_prefix_caching() -> None:
     name = "qwen3.5-9b"
     full = ceil(8_192 / 528)
-    for settings, states in (
-        ((), 1),
-        (("enable_prefix_caching=true",), 2),
-        (("mamba_cache_mode=align",), 2),
-        (("num_speculative_tokens=3", "speculative_method=ngram", "block_size=528"), 4),
+    no_prefixes = "enable_prefix_caching=false"
+    for settings, version, states in (
+        ((), "0.25", 1),
+        ((), "0.26", 2),
+        ((no_prefixes,), "0.26", 1),
+        (("enable_prefix_caching=true",), "0.25", 2),
+        (("mamba_cache_mode=align",), "0.25", 2),
+        ((no_prefixes, "num_speculative_tokens=3", "speculative_method=ngram", "block_size=528"), "0.26", 4),
     ):
-        report = pool(shape(name), 10**9, *settings).report
+        report = pool(shape(name), 10**9, *settings, engine_version=version).report
         assert report is not None
         attention_blocks = full if report.block_size == 528 else ceil(8_192 / report.block_size)
         assert report.blocks_per_request == attention_blocks + 3 * states
     everything = pool(shape(name), 10**9, "mamba_cache_mode=all").report
     assert everything is not None
     assert everything.blocks_per_request == 4 * full
+    states_alone = pool(mixed((24, (mamba2(16, 64, 128, 1),))), 10**9).report
+    assert states_alone is not None
+    assert states_alone.blocks_per_request == 1
 
 
 def test_the_draft_layer_is_a_layer_of_its_kind() -> None:

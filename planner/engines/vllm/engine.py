@@ -29,6 +29,8 @@ class Vllm(PerRequest):
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""
         check(deployment)
         ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        if deployment.settings.flag("language_model_only"):
+            ranks = tuple(replace(rank, towers=()) for rank in ranks)
         if not options(deployment).drafts_with_mtp:
             return ranks
         if not architecture.mtp_layers:

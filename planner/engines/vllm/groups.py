@@ -61,14 +61,14 @@ def grouping(rank: Rank, deployment: Deployment) -> Grouping:
 def request_specs(rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
     """How one request takes blocks on a rank, one spec a group.
 
-    Full attention takes ceil(n / block) blocks. A sliding window takes those of window − 1 + max_num_batched_tokens
-    tokens, and one more since it may begin inside a block; chunked attention those of chunk + max_num_batched_tokens.
-    States take a fixed number.
+    Full attention takes ceil(n / block) blocks. A sliding window takes those of window − 1 and the tokens in flight,
+    max_num_batched_tokens or, from 0.26 on, as many for each step that may be under way, and one more since it may
+    begin inside a block; chunked attention those of the chunk and as many. States take a fixed number.
 
     Source: vllm/v1/kv_cache_interface.py, max_memory_usage_bytes.
     """
-    chosen = options(deployment)
     found = grouping(rank, deployment)
+    chosen = options(deployment, has_attention=any(group.cache.kind != STATE for group in found.groups))
     return tuple(_spec(group, found.block_bytes, chosen) for group in found.groups)
 
 
@@ -78,9 +78,9 @@ def _spec(group: Group, block_bytes: int, chosen: Options) -> KVCacheSpec:
     if cache.kind == STATE and not chosen.keeps_all_states:
         return KVCacheSpec(fixed_bytes=chosen.state_blocks * size)
     if cache.kind == SLIDING:
-        return replace(growing, fixed_bytes=size, max_tokens=cache.window_tokens - 1 + chosen.max_num_batched_tokens)
+        return replace(growing, fixed_bytes=size, max_tokens=cache.window_tokens - 1 + chosen.tokens_in_flight)
     if cache.kind == CHUNKED:
-        return replace(growing, max_tokens=cache.window_tokens + chosen.max_num_batched_tokens)
+        return replace(growing, max_tokens=cache.window_tokens + chosen.tokens_in_flight)
     return growing
 
 

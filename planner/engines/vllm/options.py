@@ -11,10 +11,14 @@ from planner.units import GIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the arithmetic needs of the settings. *draft_tokens* are those of speculative decoding."""
+    """What the arithmetic needs of the settings. *draft_tokens* are those of speculative decoding.
+
+    *tokens_in_flight* may be computed before a window's oldest blocks are free again.
+    """
 
     max_num_seqs: int
     max_num_batched_tokens: int
+    tokens_in_flight: int
     draft_tokens: int
     drafts_with_mtp: bool
     state_blocks: int
@@ -22,19 +26,24 @@ class Options:
     is_aligned: bool
 
 
-def options(deployment: Deployment) -> Options:
+def options(deployment: Deployment, has_attention: bool = True) -> Options:
     """Given settings first, then the card's defaults.
 
     *state_blocks* is what one request keeps of each recurrent layer: its state, one more while prefix caching aligns
-    states with blocks, and one a drafted token.
+    states with blocks, and one a drafted token. Prefixes are cached by default only where states are beside attention.
     """
     settings = deployment.settings
     card = _card_defaults(settings, deployment.device)
     drafts = settings.integer("num_speculative_tokens") or 0
-    mode = settings.text("mamba_cache_mode") or ("align" if settings.flag("enable_prefix_caching") else "none")
+    caches_prefixes = settings.flag("enable_prefix_caching")
+    if caches_prefixes is None:
+        caches_prefixes = has_attention and settings.rule("states_prefix_cached")
+    mode = settings.text("mamba_cache_mode") or ("align" if caches_prefixes else "none")
+    step_tokens = settings.integer("max_num_batched_tokens") or card["max_num_batched_tokens"]
     return Options(
         max_num_seqs=settings.integer("max_num_seqs") or card["max_num_seqs"],
-        max_num_batched_tokens=settings.integer("max_num_batched_tokens") or card["max_num_batched_tokens"],
+        max_num_batched_tokens=step_tokens,
+        tokens_in_flight=step_tokens * _steps_in_flight(deployment, drafts),
         draft_tokens=drafts,
         drafts_with_mtp=drafts > 0 and settings.text("speculative_method") == "mtp",
         state_blocks=(2 if mode == "align" else 1) + drafts,
@@ -55,6 +64,21 @@ def check(deployment: Deployment) -> None:
         raise PlannerError(
             f"vLLM {deployment.settings.version} cannot keep its cache in {key}; choose one of: {', '.join(known)}."
         )
+
+
+def _steps_in_flight(deployment: Deployment, drafts: int) -> int:
+    """One a pipeline stage, and one more where the next is planned before the last has ended.
+
+    Source: vllm/config/vllm.py, max_concurrent_batches.
+    """
+    settings, stages = deployment.settings, deployment.pipeline_parallel
+    splits = settings.rule("steps_ahead")
+    if splits == "none":
+        return 1
+    plans_ahead = settings.flag("async_scheduling")
+    if plans_ahead is None:
+        plans_ahead = not (drafts and settings.text("speculative_method") == "ngram")
+    return stages + (plans_ahead and (stages == 1 or splits == "all_stages"))
 
 
 def _card_defaults(settings: EngineSettings, device: Device) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What one layer keeps on one rank, in pages: one page holds a block of tokens, or a request's recurrent state."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import Any
@@ -24,6 +24,7 @@ from planner.errors import PlannerError
 from planner.formats import NumberFormat
 
 FULL, SLIDING, CHUNKED, STATE = "full attention", "sliding window", "chunked attention", "state"
+DELTA_NET = "gated_delta_net"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,7 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
     settings = deployment.settings
     attention: Counter[tuple[str, int, int]] = Counter()
     states: Counter[int] = Counter()
+    recurrences: set[str] = set()
     latent_widths: set[int] = set()
     for layer, count in distinct_layers(layers):
         for mixer in layer.mixers:
@@ -67,6 +69,7 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
                         attention[FULL, token_bytes, 0] += count
                 case Recurrence():
                     states[_state_bytes(mixer, deployment, chosen)] += count
+                    recurrences.add(mixer.kind)
                 case SharedCache():
                     pass
                 case CompressedAttention() | CrossAttention():
@@ -78,7 +81,8 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
     state_bytes = max(states, default=0)
     if attention and states:
         token_bytes = max(size for _, size, _ in attention)
-        block = max(block, _aligned(state_bytes, token_bytes, _alignment(settings, latent_widths)))
+        delta_net = DELTA_NET in recurrences
+        block = max(block, _aligned(state_bytes, token_bytes, _alignment(deployment, latent_widths, delta_net)))
         state_bytes = block * token_bytes
     caches: Counter[LayerCache] = Counter()
     for (kind, token_bytes, window), count in attention.items():
@@ -165,9 +169,13 @@ def _block_tokens(settings: EngineSettings, latent_widths: Iterable[int]) -> int
     return settings.integer("block_size") or max((usual, *_latent_blocks(settings, latent_widths)))
 
 
-def _alignment(settings: EngineSettings, latent_widths: Iterable[int]) -> int:
+def _alignment(deployment: Deployment, latent_widths: Collection[int], delta_net: bool) -> int:
+    """What blocks that hold a state come in multiples of: the kernels', on some makers' cards a state's own."""
+    settings = deployment.settings
+    multiples: Mapping[str, int] = settings.rule("state_block_multiples") or {}
+    kind = "latent" if latent_widths else deployment.device.vendor if delta_net else ""
     usual: int = settings.rule("block_tokens")
-    return lcm(usual, *_latent_blocks(settings, latent_widths))
+    return lcm(usual, multiples.get(kind, 1), *_latent_blocks(settings, latent_widths))
 
 
 def _latent_blocks(settings: EngineSettings, latent_widths: Iterable[int]) -> list[int]:

@@ -1,5 +1,6 @@
 """What vLLM takes beside weights and cache: no rule gives it exactly, so each item is the spread of public readings."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from planner.architecture import Architecture, Layer, distinct_layers
@@ -19,15 +20,11 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     chosen = options(deployment)
     items = [_activations(architecture, deployment, chosen)]
     settings, device = deployment.settings, deployment.device
-    if architecture.towers and not settings.flag("skip_mm_profiling"):
-        items.append(
-            _item(
-                "encoder peak", _gib(settings.rule("encoder_gib")), "profiling the encoder; skip_mm_profiling saves it"
-            )
-        )
-    place = "unified" if device.unified else "single" if deployment.device_count == 1 else "parallel"
-    source = f"libraries and communicators beside PyTorch, {place}: public start-ups"
-    items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[place]), source))
+    if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
+        items.append(_encoder(architecture, deployment, items[0]))
+    where = place(deployment)
+    source = f"libraries and communicators beside PyTorch, {where}: public start-ups"
+    items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[where]), source))
     if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager") and device.vendor in ("", "nvidia"):
         row = next(row for row in settings.rule("graphs_gib") if chosen.max_num_seqs <= row["max_num_seqs"])
         expected, low, high = _gib(row)
@@ -37,22 +34,38 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     return tuple(items)
 
 
+def place(deployment: Deployment) -> str:
+    """Whether libraries run on one card, on several, or in memory that they share with the host's programs."""
+    if deployment.device.unified:
+        return "unified"
+    return "single" if deployment.device_count == 1 else "parallel"
+
+
+def forward_bytes(architecture: Architecture, deployment: Deployment) -> int:
+    """2 bytes · max_num_batched_tokens · (4 · hidden + 3 · intermediate on this rank)."""
+    forward = deployment.settings.rule("forward_elements")
+    width = max((_width(layer, deployment) for layer, _ in distinct_layers(architecture.layers)), default=0)
+    elements: int = forward["hidden"] * architecture.hidden_size + forward["intermediate"] * width
+    return _SIXTEEN_BIT_BYTES * options(deployment).max_num_batched_tokens * elements
+
+
+def logits_bytes(architecture: Architecture, chosen: Options) -> int:
+    """One fp32 row of the vocabulary for each of max_num_seqs."""
+    return _FP32_BYTES * chosen.max_num_seqs * architecture.vocab_size
+
+
 def _activations(architecture: Architecture, deployment: Deployment, chosen: Options) -> LineItem:
     """The larger of two steps that vLLM runs to see its peak: a forward pass of a full batch, and sampling.
 
-    forward = 2 bytes · max_num_batched_tokens · (4 · hidden + 3 · intermediate on this rank)
-    sampler = copies · max_num_seqs · vocabulary · 4 bytes
+    The latter makes a number of copies of the logits.
     """
     settings = deployment.settings
     forward, copies = settings.rule("forward_elements"), settings.rule("sampler_copies")
-    width = max((_width(layer, deployment) for layer, _ in distinct_layers(architecture.layers)), default=0)
-    elements = forward["hidden"] * architecture.hidden_size + forward["intermediate"] * width
-    pass_bytes = _SIXTEEN_BIT_BYTES * chosen.max_num_batched_tokens * elements
-    logits_bytes = _FP32_BYTES * chosen.max_num_seqs * architecture.vocab_size
+    pass_bytes, row_bytes = forward_bytes(architecture, deployment), logits_bytes(architecture, chosen)
     spread = (
-        max(pass_bytes, copies["expected"] * logits_bytes),
-        max(forward["low"] * pass_bytes, copies["low"] * logits_bytes),
-        max(forward["high"] * pass_bytes, copies["high"] * logits_bytes),
+        max(pass_bytes, copies["expected"] * row_bytes),
+        max(forward["low"] * pass_bytes, copies["low"] * row_bytes),
+        max(forward["high"] * pass_bytes, copies["high"] * row_bytes),
     )
     return _item(
         "activation peak",
@@ -61,15 +74,38 @@ def _activations(architecture: Architecture, deployment: Deployment, chosen: Opt
     )
 
 
+def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem) -> LineItem:
+    """What profiling the encoder takes beyond the *text* model's peak, where it follows its largest image.
+
+    peak = 2 bytes · patches · elements · the encoder's width, whole on every rank
+    """
+    settings = deployment.settings
+    source = "profiling the encoder, beyond the text; skip_mm_profiling saves it"
+    patches = settings.rule("encoder_patches").get(architecture.model_type)
+    if patches is None:
+        return _item("encoder peak", _gib(settings.rule("encoder_gib")), source)
+    elements = settings.rule("encoder_elements")
+    widths = Counter(tensor.columns for tower in architecture.towers for tensor in tower.tensors)
+    unit_bytes = _SIXTEEN_BIT_BYTES * patches * widths.most_common(1)[0][0]
+    spread = (
+        max(0, elements["expected"] * unit_bytes - text.bytes),
+        max(0, elements["low"] * unit_bytes - text.low_bytes),
+        max(0, elements["high"] * unit_bytes - text.high_bytes),
+    )
+    return _item("encoder peak", spread, source)
+
+
 def _width(layer: Layer, deployment: Deployment) -> int:
     """Inner elements that a token has in this layer's feed-forward part on one rank.
 
-    That is the widest input of a matrix product; each chosen expert has its own and an output besides.
+    That is the widest input of a matrix product. Each chosen expert has its own, divided between the ranks, and its
+    output, which is whole on each.
     """
+    ranks = deployment.tensor_parallel
     dense = max((t.columns for t in layer.tensors if t.role is Role.LINEAR), default=0)
     experts = [t for t in layer.tensors if t.role is Role.EXPERT]
-    chosen = max((t.active * (t.columns + t.rows) for t in experts), default=0) // 2
-    return max(dense, chosen) // deployment.tensor_parallel
+    chosen = max((t.active * (t.columns // ranks + t.rows) for t in experts if t.rows >= t.columns), default=0) // 2
+    return max(dense // ranks, chosen)
 
 
 def _gib(row: Mapping[str, float]) -> Spread:
