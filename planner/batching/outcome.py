@@ -1,11 +1,14 @@
 """When each request started, answered first and ended, and what that adds up to."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import TypeVar
 
 from planner.batching.step_time import TICKS_PER_S
 from planner.paging import PoolUse
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,7 +116,7 @@ def spread(ticks: Iterable[int]) -> Spread:
     )
 
 
-def percentile(ordered: list[int], share: float) -> int:
+def percentile(ordered: Sequence[Number], share: float) -> Number:
     """The least of *ordered* that at least *share* of them do not exceed (nearest rank).
 
     >>> percentile([10, 20, 30, 40], 0.5), percentile([10, 20, 30, 40], 0.95)

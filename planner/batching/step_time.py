@@ -27,6 +27,14 @@ class StepTime:
     def slots(self) -> int:
         return len(self.by_sequences) - 1
 
+    def scaled(self, factor: float) -> "StepTime":
+        """Steps that take *factor* times as long."""
+        return StepTime(
+            by_sequences=tuple(round(factor * ticks) for ticks in self.by_sequences),
+            per_context_token=round(factor * self.per_context_token),
+            per_prompt_token=round(factor * self.per_prompt_token),
+        )
+
     def steps(self, count: int, sequences: int, context_tokens: int) -> int:
         """Ticks of *count* steps without prompts: *context_tokens* are read in the first, then one more a sequence.
 

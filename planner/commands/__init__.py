@@ -9,6 +9,7 @@ COMMANDS = {
     "cache": ("planner.commands.cache", "one conversation by kind of attention, beside other models and the weights"),
     "speed": ("planner.commands.speed", "tokens a second, time to first token, and what bounds them"),
     "cost": ("planner.commands.cost", "what a million tokens cost, and the cheapest cards that do what is asked"),
+    "capacity": ("planner.commands.capacity", "how many requests a second and users meet a latency target"),
     "simulate": ("planner.commands.simulate", "many requests at once: throughput, waiting, slots and cache blocks"),
     "speculate": ("planner.commands.speculate", "what a draft is worth: faster or slower, and by how much"),
     "arithmetic": ("planner.commands.arithmetic", "what a cache saves: arithmetic of one head with and without"),

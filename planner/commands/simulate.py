@@ -1,41 +1,26 @@
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from planner.answer import answer
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
-from planner.batching.trace_file import read_trace
-from planner.choices import Choices, choose
+from planner.batching.trace import Trace
+from planner.choices import Choices
 from planner.commands import DONE
 from planner.commands.options import add_json, number, whole
-from planner.errors import BadFile, PlannerError
+from planner.commands.requests import add_requests, requests_from
+from planner.errors import PlannerError
 from planner.export import to_json
-from planner.performance_presets import eight_bit_formats, find_request_set, find_speed_constants
-from planner.speed.answer import step_time
-from planner.speed.work import has_experts, prepare_speed
-from planner.units import shorten
+from planner.served import mean_tokens, served
 
 _PROGRESS_STEP = 50_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    requests = parser.add_argument_group("requests: a file, a workload, or a number of them")
-    requests.add_argument("--trace", type=Path, help="CSV with arrival, prompt and output; also Azure's and BurstGPT's")
-    requests.add_argument("--workload", help="a named set of lengths, such as skewed-64")
-    requests.add_argument("--requests", type=whole, help="how many to draw, or to read from the trace")
-    requests.add_argument("--prompt", type=whole, default=512, help="median prompt in tokens; default 512")
-    requests.add_argument("--output", type=whole, default=128, help="median answer in tokens; default 128")
-    requests.add_argument(
-        "--sigma", type=number, default=1.0, help="spread of lognormal lengths, 0: all equal; default 1"
-    )
-    requests.add_argument("--longest", type=whole, default=8_192, help="no prompt or answer is longer; default 8,192")
-    requests.add_argument("--rate", type=number, help="Poisson arrivals a second; default: all present at the start")
-    requests.add_argument("--closed-loop", type=whole, metavar="USERS", help="users who ask again when answered")
-    requests.add_argument("--seed", type=whole, default=0)
+    add_requests(parser)
+    parser.add_argument("--rate", type=number, help="Poisson arrivals a second; default: all present at the start")
+    parser.add_argument("--closed-loop", type=whole, metavar="USERS", help="users who ask again when answered")
 
     server = parser.add_argument_group("server")
     server.add_argument("--schedule", choices=[*Schedule], default=Schedule.CONTINUOUS)
@@ -69,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.step_ms is None) == (arguments.model is None or arguments.device is None):
         raise PlannerError("Give the time of a step as --step-ms, or --model and --device to have it planned.")
-    trace = _trace(arguments)
+    trace = requests_from(arguments, arguments.rate)
     times, pool_blocks = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
     outcome = simulate(
         trace,
@@ -86,31 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(outcome_text(outcome, trace.skipped))
     return DONE
-
-
-def _trace(arguments: argparse.Namespace) -> Trace:
-    given = [name for name in ("trace", "workload") if getattr(arguments, name) is not None]
-    if len(given) > 1 or (not given and arguments.requests is None):
-        raise PlannerError("Give the requests as --trace FILE, as --workload NAME, or as --requests N; one of them.")
-    if arguments.workload is not None:
-        return shuffled_trace(find_request_set(arguments.workload), arguments.rate, arguments.seed)
-    if arguments.trace is not None:
-        return _read(arguments.trace, arguments.requests)
-    return synthetic_trace(
-        arguments.requests,
-        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=arguments.longest),
-        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
-        arguments.rate,
-        arguments.seed,
-    )
-
-
-def _read(path: Path, limit: int | None) -> Trace:
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            return read_trace(lines, path.name) if limit is None else read_trace(lines, path.name, limit)
-    except (OSError, ValueError) as error:
-        raise BadFile(f"{shorten(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 def _server(arguments: argparse.Namespace, pool_blocks: int | None) -> Server:
@@ -139,8 +99,7 @@ def _stated(arguments: argparse.Namespace) -> tuple[StepTime, int | None]:
 
 
 def _planned(arguments: argparse.Namespace, trace: Trace) -> tuple[StepTime, int | None]:
-    """Step times by the speed model, at the mean length of the trace, and the blocks that memory leaves."""
-    mean_tokens = (sum(trace.prompt_tokens) + sum(trace.output_tokens) // 2) // len(trace)
+    """Step times by the speed model and the blocks that memory leaves, unless they are stated."""
     choices = Choices(
         model=arguments.model,
         device=arguments.device,
@@ -148,20 +107,15 @@ def _planned(arguments: argparse.Namespace, trace: Trace) -> tuple[StepTime, int
         kv_cache=arguments.kv_cache,
         tensor_parallel=arguments.tensor_parallel,
         engine=arguments.engine,
-        context=max(1, mean_tokens),
+        context=mean_tokens(trace),
     )
-    chosen = choose(choices)
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
-    constants = find_speed_constants(arguments.speed_engine, arguments.device, has_experts(model.architecture))
-    pool_tokens = answer(chosen.architecture, chosen.deployment, chosen.workload).pool_tokens
-    if pool_tokens == 0:
+    found = served(choices, arguments.slots, arguments.block_tokens, arguments.speed_engine)
+    if found.pool_blocks == 0:
         raise PlannerError(
-            f"{chosen.architecture.title} leaves no room for caches on {chosen.deployment.device.title}; "
+            f"{found.model.architecture.title} leaves no room for caches on {found.model.deployment.device.title}; "
             "see 'kvbudget plan' for what would fit."
         )
-    blocks = None if pool_tokens is None else pool_tokens // arguments.block_tokens
-    times = step_time(model, constants, arguments.slots, chosen.workload.context_tokens)
-    return times, blocks if arguments.pool_blocks is None else arguments.pool_blocks
+    return found.step_time, found.pool_blocks if arguments.pool_blocks is None else arguments.pool_blocks
 
 
 def _progress(total: int) -> Callable[[int], None]:

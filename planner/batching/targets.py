@@ -1,0 +1,126 @@
+"""How many requests a second a server takes before 95 of 100 no longer answer in time."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from planner.batching.continuous import ContinuousServer
+from planner.batching.outcome import Outcome
+from planner.batching.server import Server
+from planner.batching.simulate import simulate
+from planner.batching.step_time import TICKS_PER_S, StepTime
+from planner.batching.trace import Trace
+from planner.errors import PlannerError
+
+FIRST_TOKEN, PACE, THROUGHPUT = "time to first token", "time per token", "throughput"
+"""What a rate ends at."""
+_OCTAVES = tuple(2.0**-power for power in (10, 7, 5, 4, 3, 2, 1, 0))
+_PARTS = 8
+_ROUNDS = 2
+MANY = 4
+"""So many times the slots are enough requests for a server to be full for a while."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """95 of 100 requests have their first token within *first_token_s*, and then a token every *token_s* or faster.
+
+    The pace is a request's own average. ``None``: not asked.
+    """
+
+    first_token_s: float | None = None
+    token_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("first token", self.first_token_s), ("time per token", self.token_s)):
+            if value is not None and not 0 < value < float("inf"):
+                raise PlannerError(f"A target of {value:g} s for the {name} is not possible: it must be above 0.")
+
+    def missed(self, outcome: Outcome) -> str | None:
+        """Which of the two *outcome* misses, if any."""
+        pace = outcome.time_per_output_token
+        return self.missed_by(outcome.time_to_first_token.p95_s, 0.0 if pace is None else pace.p95_s)
+
+    def missed_by(self, first_token_s: float, token_s: float) -> str | None:
+        """The same from the two percentiles."""
+        if self.first_token_s is not None and first_token_s > self.first_token_s:
+            return FIRST_TOKEN
+        return PACE if self.token_s is not None and token_s > self.token_s else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sustained:
+    """The largest rate at which the target is met, to one part in 64, and what ends it.
+
+    *saturated_per_s* is what the server does when everybody is there at once: no rate above it lasts. *outcome* is that
+    at *rate_per_s*; ``None`` with a rate of 0, where even requests that come one by one miss the target.
+    """
+
+    rate_per_s: float
+    saturated_per_s: float
+    limit: str
+    outcome: Outcome | None
+
+
+def at_rate(trace: Trace, requests_per_s: float) -> Trace:
+    """The same requests in the same rhythm, so much slower or faster that they come at *requests_per_s* on average."""
+    end = trace.arrivals_s[-1]
+    if end <= 0:
+        raise PlannerError("Requests that all come at once have no rate: give a trace or a distribution with arrivals.")
+    factor = len(trace) / end / requests_per_s
+    return replace(trace, arrivals_s=tuple(arrival * factor for arrival in trace.arrivals_s))
+
+
+def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target) -> Sustained:
+    """The largest rate of *trace* that *server* takes within *target*."""
+    together = ContinuousServer(replace(trace, arrivals_s=(0.0,) * len(trace)), server, step_time).run()
+    saturated_per_s = full_rate(together.finishes, server.slots)
+    outcomes: dict[float, Outcome] = {}
+
+    def missed(rate: float) -> str | None:
+        outcomes[rate] = simulate(at_rate(trace, rate), server, step_time)
+        return target.missed(outcomes[rate])
+
+    rate, limit = largest_rate(missed, saturated_per_s)
+    return Sustained(rate_per_s=rate, saturated_per_s=saturated_per_s, limit=limit, outcome=outcomes.get(rate))
+
+
+def full_rate(finishes: Sequence[int], slots: int) -> float:
+    """Requests a second of a server that is full, from when each is done if all are there at the start.
+
+    Of many requests the middle half counts: the last ones leave slots empty.
+    """
+    ordered = sorted(finishes)
+    count = len(ordered)
+    whole = count * TICKS_PER_S / ordered[-1]
+    if count < MANY * slots:
+        return whole
+    first, last = ordered[count // 4], ordered[3 * count // 4]
+    return max(whole, (3 * count // 4 - count // 4) * TICKS_PER_S / (last - first)) if last > first else whole
+
+
+def largest_rate(missed: Callable[[float], str | None], saturated_per_s: float) -> tuple[float, str]:
+    """The last rate before the first that misses something, and what that misses; *saturated_per_s* at most.
+
+    Rates rise by octaves, then evenly between the last two, twice. A simulated percentile can fall again with the rate;
+    because the first miss decides, a stricter *missed* never finds a larger rate.
+    """
+    rate, above, limit = 0.0, 0.0, ""
+    for share in _OCTAVES:
+        above = share * saturated_per_s
+        limit = missed(above) or ""
+        if limit:
+            break
+        rate = above
+    if not limit:
+        return rate, THROUGHPUT
+    if rate == 0:
+        return rate, limit
+    for _ in range(_ROUNDS):
+        start, step = rate, (above - rate) / _PARTS
+        for part in range(1, _PARTS):
+            found = missed(start + part * step)
+            if found:
+                above, limit = start + part * step, found
+                break
+            rate = start + part * step
+    return rate, limit

@@ -1,0 +1,64 @@
+import argparse
+from dataclasses import asdict
+
+from planner.batching.targets import MANY, Target
+from planner.commands import DOES_NOT_FIT, DONE
+from planner.commands.options import add_json, add_storage, choices_from, number, whole
+from planner.commands.requests import add_requests, requests_from
+from planner.errors import PlannerError
+from planner.export import to_json
+from planner.serving import ServingQuestion, serving_options
+from planner.units import parse_bytes
+
+DEFAULT_ENGINE = "vllm"
+DEFAULT_REQUESTS = 1_024
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
+    parser.add_argument("--device", required=True, help="a name from 'kvbudget devices'")
+    parser.add_argument("--device-count", type=whole, default=1, help="cards in all; default 1")
+    parser.add_argument("--node-devices", type=whole, help="cards that fail together; default: those of one replica")
+    parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
+    target = parser.add_argument_group("target: what 95 of 100 requests must get")
+    target.add_argument("--max-ttft", type=number, help="seconds to the first token, at most")
+    target.add_argument("--max-time-per-token", type=number, help="seconds between tokens after it, at most")
+    target.add_argument("--rate", type=number, help="requests a second that are expected")
+    target.add_argument("--think", type=number, default=0.0, help="seconds that a user reads before asking again")
+    server = parser.add_argument_group("a replica")
+    server.add_argument("--slots", type=whole, default=256, help="requests that run at once; default 256")
+    server.add_argument("--block-tokens", type=whole, default=16, help="tokens of a cache block; default 16")
+    server.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
+    server.add_argument("--link", help="prefill and decode apart too: a link between replicas, a second, such as 50GB")
+    server.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
+    add_requests(parser)
+    add_storage(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.max_ttft is None and arguments.max_time_per_token is None:
+        raise PlannerError("Give a target: --max-ttft, --max-time-per-token, or both, in seconds.")
+    if arguments.rate is not None and arguments.rate <= 0:
+        raise PlannerError("--rate takes requests a second, a number above 0.")
+    if arguments.requests is None and arguments.trace is None:
+        arguments.requests = max(DEFAULT_REQUESTS, MANY * arguments.slots)
+    question = ServingQuestion(
+        trace=requests_from(arguments, 1.0),
+        target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
+        device_count=arguments.device_count,
+        node_devices=arguments.node_devices,
+        slots=arguments.slots,
+        block_tokens=arguments.block_tokens,
+        max_num_batched_tokens=arguments.max_num_batched_tokens,
+        think_s=arguments.think,
+        link_bytes_per_s=None if arguments.link is None else parse_bytes(arguments.link, "link"),
+    )
+    options = serving_options(choices_from(arguments, device_count=None), question, arguments.speed_engine)
+    if arguments.json:
+        print(to_json([asdict(option) for option in options]))
+    else:
+        from planner.serving_text import serving_text
+
+        print(serving_text(options, question, arguments.rate))
+    return DONE if options[0].rate_per_s > 0 and options[0].rate_per_s >= (arguments.rate or 0) else DOES_NOT_FIT

@@ -1,0 +1,54 @@
+"""Options that say which requests come, for the commands that simulate them."""
+
+import argparse
+from pathlib import Path
+
+from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
+from planner.batching.trace_file import read_trace
+from planner.commands.options import number, whole
+from planner.errors import BadFile, PlannerError
+from planner.performance_presets import find_request_set
+from planner.units import shorten
+
+
+def add_requests(parser: argparse.ArgumentParser, default_requests: int | None = None) -> None:
+    """Where requests come from; how fast they come is each command's own."""
+    requests = parser.add_argument_group("requests: a file, a workload, or a number of them")
+    requests.add_argument("--trace", type=Path, help="CSV with arrival, prompt and output; also Azure's and BurstGPT's")
+    requests.add_argument("--workload", help="a named set of lengths, such as skewed-64")
+    requests.add_argument(
+        "--requests", type=whole, default=default_requests, help="how many to draw, or to read from the trace"
+    )
+    requests.add_argument("--prompt", type=whole, default=512, help="median prompt in tokens; default 512")
+    requests.add_argument("--output", type=whole, default=128, help="median answer in tokens; default 128")
+    requests.add_argument(
+        "--sigma", type=number, default=1.0, help="spread of lognormal lengths, 0: all equal; default 1"
+    )
+    requests.add_argument("--longest", type=whole, default=8_192, help="no prompt or answer is longer; default 8,192")
+    requests.add_argument("--seed", type=whole, default=0)
+
+
+def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -> Trace:
+    """The requests; drawn ones come at *requests_per_s*, those of a file when the file says."""
+    given = [name for name in ("trace", "workload") if getattr(arguments, name) is not None]
+    if len(given) > 1 or (not given and arguments.requests is None):
+        raise PlannerError("Give the requests as --trace FILE, as --workload NAME, or as --requests N; one of them.")
+    if arguments.workload is not None:
+        return shuffled_trace(find_request_set(arguments.workload), requests_per_s, arguments.seed)
+    if arguments.trace is not None:
+        return _read(arguments.trace, arguments.requests)
+    return synthetic_trace(
+        arguments.requests,
+        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=arguments.longest),
+        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
+        requests_per_s,
+        arguments.seed,
+    )
+
+
+def _read(path: Path, limit: int | None) -> Trace:
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            return read_trace(lines, path.name) if limit is None else read_trace(lines, path.name, limit)
+    except (OSError, ValueError) as error:
+        raise BadFile(f"{shorten(str(path))} cannot be read: {getattr(error, 'strerror', None) or error}.") from error

@@ -1,0 +1,53 @@
+"""A plan as the simulator sees it: how long steps take, and how many cache blocks memory leaves."""
+
+import math
+from dataclasses import dataclass
+
+from planner.architecture import Architecture
+from planner.batching.server import Schedule, Server
+from planner.batching.step_time import StepTime
+from planner.batching.trace import Trace
+from planner.budget import prepare
+from planner.capacity import concurrency
+from planner.choices import Choices, choose
+from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.speed.answer import step_time
+from planner.speed.constants import SpeedConstants
+from planner.speed.work import Model, has_experts, prepare_speed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """One replica. *pool_blocks*: 0 where weights leave no room, ``None`` where memory sets no limit."""
+
+    model: Model
+    constants: SpeedConstants
+    step_time: StepTime
+    pool_blocks: int | None
+
+
+def mean_tokens(trace: Trace) -> int:
+    """A request's length on average over its decode steps: the prompt and half of the answer."""
+    return max(1, (sum(trace.prompt_tokens) + sum(trace.output_tokens) // 2) // len(trace))
+
+
+def served(
+    choices: Choices, slots: int, block_tokens: int, speed_engine: str, architecture: Architecture | None = None
+) -> Served:
+    """Steps by the speed model at the context of *choices*, and the pool by the memory model.
+
+    *architecture* stands in for ``choices.model`` where it is loaded already.
+    """
+    Server(schedule=Schedule.CONTINUOUS, slots=slots, block_tokens=block_tokens)  # refuses what no server can have
+    chosen = choose(choices, architecture)
+    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    constants = find_speed_constants(speed_engine, chosen.deployment.device.name, has_experts(model.architecture))
+    tokens = chosen.workload.context_tokens
+    # Requests of their usual length, not one as long as the pool: windows and states are each request's own.
+    requests = concurrency(prepare(chosen.architecture, chosen.deployment), tokens)
+    return Served(
+        model=model,
+        constants=constants,
+        step_time=step_time(model, constants, slots, tokens),
+        pool_blocks=None if requests == math.inf else int(requests * tokens) // block_tokens,
+    )

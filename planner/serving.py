@@ -1,0 +1,217 @@
+"""How many requests a second, and users, really: within a latency target, over ways to use the cards, one node lost."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from statistics import mean
+
+from planner.architecture import Architecture
+from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
+from planner.batching.server import Schedule, Server
+from planner.batching.targets import Sustained, Target, sustained
+from planner.batching.trace import Trace
+from planner.choices import Choices
+from planner.errors import PlannerError
+from planner.kv_cache import bytes_for, model_specs
+from planner.model_files import load_model
+from planner.paging import blocks_for
+from planner.served import Served, mean_tokens, served
+from planner.speed.answer import prompt_seconds
+
+MAX_DEVICES = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingQuestion:
+    """What is asked of *device_count* cards, beside the model and its storage.
+
+    *slots* run at once on a replica. *max_num_batched_tokens* ``None``: a prompt is computed whole in one step.
+    *node_devices* share a fate; ``None``: a node is one replica. *think_s* is how long a user reads before asking
+    again. *link_bytes_per_s* between replicas: prefill and decode apart are tried as well.
+    """
+
+    trace: Trace
+    target: Target
+    device_count: int = 1
+    node_devices: int | None = None
+    slots: int = 256
+    block_tokens: int = 16
+    max_num_batched_tokens: int | None = None
+    think_s: float = 0.0
+    link_bytes_per_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, count in (("device_count", self.device_count), ("node_devices", self.node_devices)):
+            if count is not None and not 1 <= count <= MAX_DEVICES:
+                raise PlannerError(f"{name} = {count:,} is not possible: give 1 to {MAX_DEVICES:,} cards.")
+        if not 0 <= self.think_s <= 1e6:
+            raise PlannerError(f"think_s = {self.think_s:g} is not possible: give 0 to 1,000,000 seconds.")
+        if self.link_bytes_per_s is not None and not 0 < self.link_bytes_per_s < math.inf:
+            raise PlannerError(f"A link of {self.link_bytes_per_s:g} bytes a second is not possible.")
+
+    def server(self, pool_blocks: int | None) -> Server:
+        """One replica's."""
+        budget = self.max_num_batched_tokens
+        return Server(
+            schedule=Schedule.CONTINUOUS if budget is None else Schedule.CHUNKED,
+            slots=self.slots,
+            block_tokens=self.block_tokens,
+            pool_blocks=pool_blocks,
+            max_num_batched_tokens=budget,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingOption:
+    """One way to use the cards: *replicas* of *tensor_parallel* each, *prefill_replicas* of them for prompts alone.
+
+    *rate_per_s*: the largest that meets the target, over all replicas; *low* and *high* by the speed model's range.
+    *rate_lost_per_s*: the same with one node lost. *users*: at that rate, waiting, answered or reading. *fits*: a
+    replica holds the model and the longest request. *first_token_s*, *token_s*: the 95th percentiles there. *limit*:
+    what ends it.
+    """
+
+    tensor_parallel: int
+    replicas: int
+    prefill_replicas: int
+    fits: bool
+    rate_per_s: float
+    rate_low_per_s: float
+    rate_high_per_s: float
+    rate_lost_per_s: float
+    users: int
+    users_lost: int
+    output_tokens_per_s: float
+    first_token_s: float
+    token_s: float
+    pool_blocks: int | None
+    limit: str
+
+    def replicas_for(self, rate_per_s: float, lost: int = 0) -> int | None:
+        """How many replicas take *rate_per_s* within the target when *lost* of them are gone; ``None``: no number does.
+
+        For replicas that do both; apart, whole replicas of each kind are needed.
+        """
+        if self.rate_per_s == 0:
+            return None
+        return math.ceil(rate_per_s / (self.rate_per_s / self.replicas) - 1e-9) + lost
+
+
+def serving_options(choices: Choices, question: ServingQuestion, speed_engine: str) -> list[ServingOption]:
+    """Every split of the cards into replicas of 1, 2, 4 … of them, the largest rate first.
+
+    Requests come to each replica at random, a share of the whole; *choices* give model, device and storage. Raises
+    PlannerError where no split holds a replica.
+    """
+    architecture = load_model(choices.model, choices.online)
+    found = [
+        option
+        for power in range(question.device_count.bit_length())
+        if question.device_count % 2**power == 0
+        for option in _options(choices, question, speed_engine, 2**power, architecture)
+    ]
+    return sorted(found, key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas))
+
+
+def _options(
+    choices: Choices, question: ServingQuestion, speed_engine: str, tensor_parallel: int, architecture: Architecture
+) -> Iterator[ServingOption]:
+    asked = replace(choices, tensor_parallel=tensor_parallel, context=mean_tokens(question.trace), users=1)
+    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
+    replicas = question.device_count // tensor_parallel
+    lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
+    bare = ServingOption(
+        tensor_parallel=tensor_parallel,
+        replicas=replicas,
+        prefill_replicas=0,
+        fits=_fits(replica, question),
+        rate_per_s=0.0,
+        rate_low_per_s=0.0,
+        rate_high_per_s=0.0,
+        rate_lost_per_s=0.0,
+        users=0,
+        users_lost=0,
+        output_tokens_per_s=0.0,
+        first_token_s=0.0,
+        token_s=0.0,
+        pool_blocks=replica.pool_blocks,
+        limit="memory",
+    )
+    if not bare.fits:
+        yield bare
+        return
+    yield _together(bare, replica, question, lost)
+    if question.link_bytes_per_s is not None and replicas > 1:
+        yield _apart(bare, replica, question, lost)
+
+
+def _fits(replica: Served, question: ServingQuestion) -> bool:
+    trace, pool = question.trace, replica.pool_blocks
+    longest = max(map(int.__add__, trace.prompt_tokens, trace.output_tokens))
+    return pool is None or blocks_for(longest, question.block_tokens) <= pool
+
+
+def _together(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:
+    """Each replica computes prompts and decodes."""
+
+    def search(slower: float) -> Sustained:
+        server = question.server(replica.pool_blocks)
+        return sustained(question.trace, server, replica.step_time.scaled(slower), question.target)
+
+    error = replica.constants.p90_error
+    found, slow, fast = search(1.0), search(1 + error), search(1 / (1 + error))
+    rate, outcome, left = found.rate_per_s, found.outcome, bare.replicas - lost
+    inside_s = question.think_s if outcome is None else outcome.latency.mean_s + question.think_s
+    pace = None if outcome is None else outcome.time_per_output_token
+    return replace(
+        bare,
+        rate_per_s=bare.replicas * rate,
+        rate_low_per_s=bare.replicas * slow.rate_per_s,
+        rate_high_per_s=bare.replicas * fast.rate_per_s,
+        rate_lost_per_s=left * rate,
+        users=int(bare.replicas * rate * inside_s),
+        users_lost=int(left * rate * inside_s),
+        output_tokens_per_s=bare.replicas * rate * mean(question.trace.output_tokens),
+        first_token_s=0.0 if outcome is None else outcome.time_to_first_token.p95_s,
+        token_s=0.0 if pace is None else pace.p95_s,
+        limit=found.limit,
+    )
+
+
+def _apart(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:
+    """The best split into replicas for prompts and replicas for the rest."""
+    error = replica.constants.p90_error
+    stages = [_stages(replica, question, slower) for slower in (1.0, 1 + error, 1 / (1 + error))]
+    split, slow, fast = (best_split(bare.replicas, *pair) for pair in stages)
+    prefill, decode = stages[0]
+    inside_s = prefill.mean_s + decode.mean_s + question.think_s
+    left = split.without(lost, prefill, decode)
+    return replace(
+        bare,
+        prefill_replicas=split.prefill_replicas,
+        rate_per_s=split.rate_per_s,
+        rate_low_per_s=slow.rate_per_s,
+        rate_high_per_s=fast.rate_per_s,
+        rate_lost_per_s=left,
+        users=int(split.rate_per_s * inside_s),
+        users_lost=int(left * inside_s),
+        output_tokens_per_s=split.rate_per_s * mean(question.trace.output_tokens),
+        first_token_s=prefill.p95_s,
+        token_s=decode.p95_s,
+        limit=split.limit,
+    )
+
+
+def _stages(replica: Served, question: ServingQuestion, slower: float) -> tuple[Stage, Stage]:
+    model, trace = replica.model, question.trace
+    deployment = model.deployment
+    specs = model_specs(model.architecture.layers, deployment.kv_cache_k, deployment.kv_cache_v)
+    prompts = {
+        tokens: slower * prompt_seconds(model, replica.constants, tokens)[1].value_s
+        for tokens in set(trace.prompt_tokens)
+    }
+    transfers = [bytes_for(specs, tokens) / (question.link_bytes_per_s or math.inf) for tokens in trace.prompt_tokens]
+    prefill = prefill_stage(trace, [prompts[tokens] for tokens in trace.prompt_tokens], transfers, question.target)
+    server = question.server(replica.pool_blocks)
+    decode = decode_stage(trace, server, replica.step_time.scaled(slower), transfers, question.target)
+    return prefill, decode

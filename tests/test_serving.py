@@ -1,0 +1,157 @@
+"""How many requests a second and users the cards really take, and what is left when a node is lost."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.batching.targets import Target
+from planner.batching.trace import Lengths, synthetic_trace
+from planner.choices import Choices
+from planner.cli import main
+from planner.errors import PlannerError
+from planner.serving import ServingOption, ServingQuestion, serving_options
+
+LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(median_tokens=60, sigma=0.7, max_tokens=400)
+QUESTION = ServingQuestion(
+    trace=synthetic_trace(80, *LENGTHS, 1.0), target=Target(first_token_s=1.0, token_s=0.03), slots=16
+)
+CHOICES = Choices(model="llama-3.1-8b", device="h100-sxm")
+WORDS = ["capacity", "--model", "llama-3.1-8b", "--device", "h100-sxm"]
+
+
+def options(**changes: object) -> dict[int, ServingOption]:
+    """Replicas that do both, by how many cards each has."""
+    found = serving_options(CHOICES, replace(QUESTION, **changes), "vllm")  # type: ignore[arg-type]
+    return {option.tensor_parallel: option for option in found if not option.prefill_replicas}
+
+
+@settings(max_examples=8)
+@given(st.integers(1, 16), st.floats(0.05, 2), st.floats(0.005, 0.1))
+def test_more_replicas_never_lower_the_capacity(count: int, first_token_s: float, token_s: float) -> None:
+    target = Target(first_token_s=first_token_s, token_s=token_s)
+    fewer, more = (options(device_count=cards, target=target)[1] for cards in (count, count + 1))
+    assert fewer.rate_per_s <= more.rate_per_s
+    assert fewer.rate_lost_per_s <= more.rate_lost_per_s
+    assert fewer.users <= more.users
+    assert fewer.rate_lost_per_s <= fewer.rate_per_s
+
+
+@settings(max_examples=8)
+@given(st.floats(0.05, 2), st.floats(0.005, 0.1), st.floats(0.1, 1))
+def test_a_tighter_target_never_raises_the_capacity(first_token_s: float, token_s: float, share: float) -> None:
+    loose = options(device_count=2, target=Target(first_token_s=first_token_s, token_s=token_s))
+    tight = options(device_count=2, target=Target(first_token_s=share * first_token_s, token_s=share * token_s))
+    assert all(tight[parallel].rate_per_s <= loose[parallel].rate_per_s for parallel in (1, 2))
+
+
+def test_replicas_add_up_and_a_lost_node_takes_its_own() -> None:
+    one = options(device_count=1)[1]
+    eight = options(device_count=8)[1]
+    assert eight.rate_per_s == pytest.approx(8 * one.rate_per_s)
+    assert eight.rate_lost_per_s == pytest.approx(7 * one.rate_per_s)
+    pairs = options(device_count=8, node_devices=4)
+    assert [pairs[parallel].rate_lost_per_s / pairs[parallel].rate_per_s for parallel in (1, 2, 4, 8)] == pytest.approx(
+        [4 / 8, 2 / 4, 1 / 2, 0]
+    )
+
+
+def test_replicas_for_a_rate() -> None:
+    option = options(device_count=1)[1]
+    assert option.replicas_for(2.5 * option.rate_per_s) == 3
+    assert option.replicas_for(2.5 * option.rate_per_s, lost=1) == 4
+    assert option.replicas_for(2 * option.rate_per_s) == 2
+    assert replace(option, rate_per_s=0.0).replicas_for(1.0) is None
+
+
+def test_users_who_read_are_more_than_those_who_wait() -> None:
+    """Little's law: rate · (latency + reading)."""
+    waiting, reading = options()[1], options(think_s=30.0)[1]
+    assert reading.users - waiting.users == pytest.approx(30 * waiting.rate_per_s, abs=1)
+
+
+def test_the_range_is_that_of_the_speed_model() -> None:
+    option = options()[1]
+    assert 0 < option.rate_low_per_s < option.rate_per_s < option.rate_high_per_s
+
+
+def test_a_model_that_does_not_fit_takes_no_requests() -> None:
+    found = serving_options(replace(CHOICES, model="llama-3.3-70b"), replace(QUESTION, device_count=4), "vllm")
+    by_cards = {option.tensor_parallel: option for option in found}
+    assert (by_cards[1].fits, by_cards[1].rate_per_s, by_cards[1].limit) == (False, 0.0, "memory")
+    assert by_cards[4].fits
+    assert found[-1] is by_cards[1]
+
+
+def test_prefill_and_decode_apart_share_the_replicas() -> None:
+    apart = [
+        option
+        for option in serving_options(CHOICES, replace(QUESTION, device_count=4, link_bytes_per_s=50e9), "vllm")
+        if option.prefill_replicas
+    ]
+    assert {option.tensor_parallel for option in apart} == {1, 2}
+    assert all(0 < option.prefill_replicas < option.replicas for option in apart)
+    assert all(option.first_token_s <= 1.0 and option.token_s <= 0.03 for option in apart if option.rate_per_s)
+
+
+def test_a_slow_link_is_what_ends_the_rate() -> None:
+    """A mean prompt's cache of 60 MB over 0.1 GB/s takes longer than its answer may."""
+    slow = serving_options(CHOICES, replace(QUESTION, device_count=2, link_bytes_per_s=1e8), "vllm")
+    fast = serving_options(CHOICES, replace(QUESTION, device_count=2, link_bytes_per_s=1e11), "vllm")
+    rates = [next(o.rate_per_s for o in found if o.prefill_replicas) for found in (slow, fast)]
+    assert rates[0] < rates[1]
+
+
+def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*WORDS, "--requests", "80", "--prompt", "400", "--output", "60", "--sigma", "0.7", "--longest", "2000"]
+    words += ["--slots", "16", "--max-ttft", "1", "--max-time-per-token", "0.03", "--device-count", "2"]
+    assert main([*words, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    lengths = (replace(lengths, max_tokens=2_000) for lengths in LENGTHS)
+    question = replace(QUESTION, trace=synthetic_trace(80, *lengths, 1.0), device_count=2)
+    found = serving_options(CHOICES, question, "vllm")
+    assert [row["rate_per_s"] for row in printed] == [option.rate_per_s for option in found]
+    assert main([*words, "--rate", "5"]) == 0
+    text = capsys.readouterr().out
+    assert "requests/s take 1 cards as replicas of 1, 2 to stand the loss of a node." in text
+    assert main([*words, "--rate", "1000000"]) == 1
+    capsys.readouterr()
+    assert main([*words[:-3], "0.000001"]) == 1
+    assert capsys.readouterr().out.startswith("Even a request alone misses the target")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "Give a target: --max-ttft"),
+        (["--max-ttft", "0"], "A target of 0 s for the first token is not possible"),
+        (["--max-ttft", "-1"], "A target of -1 s"),
+        (["--max-ttft", "nan"], "is not a number"),
+        (["--max-ttft", "1", "--rate", "0"], "--rate takes requests a second"),
+        (["--max-ttft", "1", "--device-count", "0"], "device_count = 0 is not possible"),
+        (["--max-ttft", "1", "--device-count", "1000000000000"], "device_count = 1,000,000,000,000 is not possible"),
+        (["--max-ttft", "1", "--node-devices", "0"], "node_devices = 0 is not possible"),
+        (["--max-ttft", "1", "--slots", "0"], "1 to 65,536 slots"),
+        (["--max-ttft", "1", "--slots", "1000000000000"], "between 1 and 10,000,000"),
+        (["--max-ttft", "1", "--slots", "1000000", "--requests", "10"], "1 to 65,536 slots"),
+        (["--max-ttft", "1", "--block-tokens", "0"], "blocks of at least one token"),
+        (["--max-ttft", "1", "--link", "0"], "A link of 0 bytes a second is not possible"),
+        (["--max-ttft", "1", "--link", "fast"], "link 'fast' is not a size"),
+        (["--max-ttft", "1", "--think", "-5"], "think_s = -5 is not possible"),
+        (["--max-ttft", "1", "--requests", "0"], "requests = 0 is not possible"),
+        (["--max-ttft", "1", "--max-num-batched-tokens", "8"], "is less than the 256 slots"),
+        (["--max-ttft", "1", "--workload", "none"], "Workload 'none' is not known"),
+    ],
+)
+def test_bad_questions_get_one_sentence(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*WORDS, *words]) == 2
+    error = capsys.readouterr().err
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_no_slots_no_question() -> None:
+    with pytest.raises(PlannerError, match="give 1 to 4,096 cards"):
+        replace(QUESTION, device_count=5_000)
