@@ -100,8 +100,8 @@ class ServingOption:
 def serving_options(choices: Choices, question: ServingQuestion, speed_engine: str) -> list[ServingOption]:
     """Every split of the cards into replicas of 1, 2, 4 … of them, the largest rate first.
 
-    Requests come to each replica at random, a share of the whole; *choices* give model, device and storage. Raises
-    PlannerError where no split holds a replica.
+    Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
+    split the model is left out.
     """
     architecture = load_model(choices.model, choices.online)
     found = [
@@ -116,7 +116,16 @@ def serving_options(choices: Choices, question: ServingQuestion, speed_engine: s
 def _options(
     choices: Choices, question: ServingQuestion, speed_engine: str, tensor_parallel: int, architecture: Architecture
 ) -> Iterator[ServingOption]:
-    asked = replace(choices, tensor_parallel=tensor_parallel, context=mean_tokens(question.trace), users=1)
+    asked = replace(
+        choices,
+        context=mean_tokens(question.trace),
+        users=1,
+        device_count=None,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=None,
+        data_parallel=None,
+        replicas=1,
+    )
     replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
     replicas = question.device_count // tensor_parallel
     lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
