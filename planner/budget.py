@@ -282,7 +282,10 @@ def _with_pool(bare: RankBudget) -> RankBudget:
     """*bare* with the pool that its device leaves; what the engine keeps out of it becomes an item of its own."""
     items = tuple(item for item in bare.items if item.name != OUTSIDE)
     engine, rank, deployment, memory_bytes = bare.engine, bare.rank, bare.deployment, bare.memory_bytes
-    expected, low, high = (engine.pool_bytes(rank, deployment, memory_bytes, taken) for taken in taken_bytes(items))
+    if (stated := deployment.pool_bytes) is not None:
+        expected = low = high = stated
+    else:
+        expected, low, high = (engine.pool_bytes(rank, deployment, memory_bytes, taken) for taken in taken_bytes(items))
     outside_bytes = memory_bytes - sum(item.bytes for item in items) - expected
     if outside_bytes:
         items += (

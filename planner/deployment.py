@@ -57,7 +57,7 @@ class Deployment:
     engine's own, of one version. *overhead_bytes* replaces the engine's runtime items by one stated figure a device.
     *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
     items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
-    settings say what drafts.
+    settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
     """
 
     device: Device
@@ -76,6 +76,7 @@ class Deployment:
     host_memory_bytes: int | None = None
     profile: "CalibrationProfile | None" = None
     draft: "Draft | None" = None
+    pool_bytes: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):

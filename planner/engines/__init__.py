@@ -16,6 +16,7 @@ ENGINES = {
     "ik_llama_cpp": ("planner.engines.llama_cpp", "IkLlamaCpp"),
     "ollama": ("planner.engines.llama_cpp", "Ollama"),
     "vllm": ("planner.engines.vllm", "Vllm"),
+    "sglang": ("planner.engines.sglang", "Sglang"),
 }
 """Each engine's module and class."""
 

@@ -57,6 +57,19 @@ def split_heads(layers: tuple[Layer, ...], tensor_parallel: int) -> tuple[Layer,
     return tuple(shares[id(layer)] for layer in layers)
 
 
+def heads_on_rank(number: int, tensor_parallel: int, engine: str) -> int:
+    """Key-value heads of one rank: divided evenly, or each repeated on as many ranks as it takes.
+
+    Raises PlannerError where neither goes, naming the *engine*.
+    """
+    if number % tensor_parallel and tensor_parallel % number:
+        raise PlannerError(
+            f"tensor_parallel = {tensor_parallel} does not go with {number} key-value heads: {engine} divides the "
+            "heads evenly, or repeats each on as many ranks; choose a divisor or a multiple."
+        )
+    return max(1, number // tensor_parallel)
+
+
 def _share(mixers: Iterable[Mixer], tensor_parallel: int) -> Iterable[Mixer]:
     for mixer in mixers:
         match mixer:

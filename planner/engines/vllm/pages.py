@@ -19,6 +19,7 @@ from planner.architecture import (
 )
 from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
+from planner.engines.split import heads_on_rank
 from planner.engines.vllm.options import Options
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
@@ -108,13 +109,8 @@ def _kind(attention: Attention) -> str:
 
 def _attention_bytes(attention: Attention, deployment: Deployment) -> int:
     """Bytes a token on one rank: heads are divided, and repeated once there are more ranks than heads."""
-    heads, ranks = attention.num_key_value_heads, deployment.tensor_parallel
-    if heads % ranks and ranks % heads:
-        raise PlannerError(
-            f"tensor_parallel = {ranks} does not go with {heads} key-value heads: vLLM divides the heads evenly, or "
-            "repeats each on as many ranks; choose a divisor or a multiple."
-        )
-    share, number_format = max(1, heads // ranks), deployment.kv_cache_k
+    share = heads_on_rank(attention.num_key_value_heads, deployment.tensor_parallel, "vLLM")
+    number_format = deployment.kv_cache_k
     return share * (number_format.bytes_for(attention.head_dim) + number_format.bytes_for(attention.v_head_dim))
 
 

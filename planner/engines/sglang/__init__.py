@@ -1,0 +1,5 @@
+"""SGLang: a static share of the card, divided into pools of tokens and states before anything runs."""
+
+from planner.engines.sglang.engine import Sglang
+
+__all__ = ["Sglang"]

@@ -1,0 +1,99 @@
+"""The SGLang engine as the planner asks it."""
+
+from collections.abc import Sequence
+from math import ceil
+
+from planner.architecture import Architecture, LatentAttention, Layer
+from planner.deployment import Deployment, Workload
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.pools import SeparatePools
+from planner.engines.sglang.cells import SglangRank, pools, request_specs
+from planner.engines.sglang.fraction import Model, static_fraction
+from planner.engines.sglang.options import check, options
+from planner.engines.sglang.report import report
+from planner.engines.sglang.runtime import context_bytes, runtime_items
+from planner.engines.split import pipeline_ranks
+from planner.errors import PlannerError
+from planner.kv_cache import KVCacheSpec
+from planner.line_item import Basis, LineItem
+from planner.units import format_bytes
+
+
+class Sglang(SeparatePools, PerRequest):
+    """SGLang: pools of tokens, windows and states in a static share of the card, by version."""
+
+    name = "sglang"
+    cache_basis = Basis.RULE
+    follows_card = True
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[SglangRank, ...]:
+        """Pipeline stages; the layers that draft are the last stage's, where this version counts them."""
+        check(deployment)
+        model = _model(architecture)
+        drafts: tuple[Layer, ...] = ()
+        if options(deployment).drafts_with_mtp:
+            if not architecture.mtp_layers:
+                raise PlannerError(
+                    f"{architecture.title} has no layers for multi-token prediction, and other drafts are not counted "
+                    "here: leave speculative_algorithm out, or set it to ngram."
+                )
+            drafts = architecture.mtp_layers if deployment.settings.rule("draft_counted") else ()
+        stages = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        return tuple(
+            SglangRank(
+                model=model,
+                layers=stage.layers + (drafts if stage is stages[-1] else ()),
+                tensors=stage.tensors,
+                towers=stage.towers,
+            )
+            for stage in stages
+        )
+
+    def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
+        return request_specs(pools(_own(rank), deployment), deployment)
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        return runtime_items(self.ranks(architecture, deployment), deployment)
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        """What is free after loading, less the part of what was free before that is not static.
+
+            pool = free after − (1 − mem_fraction_static) · free before
+
+        Source: python/sglang/srt/model_executor/model_runner.py, profile_max_num_token.
+        """
+        own = _own(rank)
+        free_bytes = memory_bytes - (context_bytes(deployment) if deployment.overhead_bytes is None else 0)
+        outside_bytes = ceil((1 - static_fraction(own.model, deployment)) * free_bytes)
+        left_bytes = memory_bytes - taken_bytes - outside_bytes
+        cap, found = deployment.settings.integer("max_total_tokens"), pools(own, deployment)
+        if cap is None or found.state_share:
+            return left_bytes
+        return min(left_bytes, ceil(cap * found.token_bytes))
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        settings, card = deployment.settings, format_bytes(deployment.device.memory_bytes)
+        if settings.integer("max_total_tokens") is not None:
+            return "max_total_tokens caps the pool; activations and CUDA graphs live in the rest"
+        stated = settings.values["mem_fraction_static"]
+        share = "as SGLang chooses it," if stated is None else f"{stated:g}"
+        return f"mem_fraction_static {share} of {card}; activations and CUDA graphs live in the rest"
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
+    ) -> EngineReport | None:
+        return report(pools, deployment, workload, longest_start_tokens)
+
+
+def _model(architecture: Architecture) -> Model:
+    mixers = (mixer for layer in architecture.layers for mixer in layer.mixers)
+    return Model(
+        model_type=architecture.model_type,
+        is_latent=any(isinstance(mixer, LatentAttention) for mixer in mixers),
+        tower=next((tower for tower in architecture.towers if tower.kind == "vision"), None),
+    )
+
+
+def _own(rank: Rank) -> SglangRank:
+    assert isinstance(rank, SglangRank)
+    return rank

@@ -1,0 +1,121 @@
+"""``mem_fraction_static``: what SGLang takes for weights and caches where nobody says it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.architecture import Tower
+from planner.deployment import Deployment
+from planner.engines.sglang.options import card_row, shares_experts, tp_size
+from planner.errors import PlannerError
+from planner.units import MIB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What the share depends on beside card and settings; *tower* is the vision encoder."""
+
+    model_type: str
+    is_latent: bool
+    tower: Tower | None
+
+
+def static_fraction(model: Model, deployment: Deployment) -> float:
+    """The share as set, else as this version of SGLang chooses it, to three digits before the tower's factor.
+
+    Source: python/sglang/srt/server_args.py, _handle_gpu_memory_settings and adjust_mem_fraction_for_vlm.
+    """
+    settings = deployment.settings
+    if settings.values["mem_fraction_static"] is not None:
+        return settings.number("mem_fraction_static")
+    rule: Mapping[str, Any] = settings.rule("static_fraction")
+    card_mib = (deployment.device.driver_bytes or deployment.device.memory_bytes) / MIB
+    devices = tp_size(deployment) * deployment.pipeline_parallel
+    match rule["kind"]:
+        case "parallel":
+            share: float = next(row["fraction"] for row in rule["rows"] if devices >= row["devices"])
+            return share * _vision_factor(model, deployment)
+        case "size":
+            reserved_mib = _by_size(rule, deployment, card_mib, devices)
+        case "step":
+            reserved_mib = _by_step(rule, model, deployment, card_mib, devices)
+        case _:
+            raise PlannerError(
+                f"How SGLang {settings.version} chooses mem_fraction_static is not known here: give --set "
+                "mem_fraction_static=0.85, or ask for 0.4.8 or later."
+            )
+    return round((card_mib - reserved_mib) / card_mib, 3) * _vision_factor(model, deployment)
+
+
+def _by_size(rule: Mapping[str, Any], deployment: Deployment, card_mib: float, devices: int) -> float:
+    row = next(row for row in rule["rows"] if card_mib < row["below_mib"])
+    reserved: float = row["reserved_mib"] + row["device_mib"] * devices
+    reserved += rule["speculative_mib"] * (deployment.settings.text("speculative_algorithm") is not None)
+    reserved += rule["dp_attention_mib"] * shares_experts(deployment)
+    return reserved
+
+
+def _by_step(rule: Mapping[str, Any], model: Model, deployment: Deployment, card_mib: float, devices: int) -> float:
+    """MiB for the activations of a step, for graphs and for each device; large cards have a floor."""
+    settings = deployment.settings
+    row = card_row(settings, card_mib) or {}
+    chunk = settings.integer("chunked_prefill_size") or row["tokens"]
+    graphs = settings.integer("cuda_graph_max_bs") or row["graphs"][tp_size(deployment) >= 4]
+    step = chunk if chunk > 0 else settings.integer("max_prefill_tokens") or 0
+    reserved: float = rule["constant_mib"] + rule["token_mib"] * max(step, rule["least_tokens"])
+    reserved += rule["graph_mib"] * graphs + rule["device_mib"] * devices
+    if shares_experts(deployment):
+        reserved += graphs * deployment.data_parallel * rule["dp_graph_mib"]
+        reserved += graphs * deployment.data_parallel * rule["dp_large_graph_mib"] * (graphs > rule["large_graph"])
+    if _has_prefill_graphs(model, deployment):
+        reserved += (
+            rule["latent_prefill_mib"]
+            if model.is_latent
+            else rule["prefill_graph_mib"] * _prefill_graphs(deployment, chunk)
+        )
+    if card_mib > rule["floor_above_mib"]:
+        reserved = max(reserved, rule["floor_mib"])
+    drafts = settings.text("speculative_algorithm") not in (None, "ngram")
+    reserved += rule["speculative_mib"] * drafts
+    return reserved
+
+
+def _has_prefill_graphs(model: Model, deployment: Deployment) -> bool:
+    settings = deployment.settings
+    return not (
+        settings.flag("disable_piecewise_cuda_graph")
+        or settings.text("speculative_algorithm")
+        or shares_experts(deployment)
+        or deployment.pipeline_parallel > 1
+        or model.tower
+    )
+
+
+def _prefill_graphs(deployment: Deployment, largest: int) -> int:
+    sizes = deployment.settings.rule("prefill_graph_sizes")
+    return sum(len(range(start, min(end, largest) + 1, step)) for start, end, step in sizes)
+
+
+def _vision_factor(model: Model, deployment: Deployment) -> float:
+    """What a vision tower leaves of the share."""
+    if model.tower is None:
+        return 1.0
+    rule: Mapping[str, Any] = deployment.settings.rule("vision_fraction")
+    factor: float = rule["factor"]
+    if rule["kind"] == "fixed":
+        return factor
+    layers, hidden = _dimensions(model.tower)
+    if model.model_type in rule["unnamed_layers"]:
+        layers = rule["layers"]
+    ratio = layers * hidden**2 / (rule["layers"] * rule["hidden_size"] ** 2)
+    return factor * max(rule["low"], min(rule["high"], 1 - rule["step"] * (ratio - 1)))
+
+
+def _dimensions(tower: Tower) -> tuple[int, int]:
+    """Layers, and the width that most matrices take in."""
+    widths: dict[int, int] = {}
+    for tensor in tower.tensors:
+        if tensor.rows > 1:
+            widths[tensor.columns] = widths.get(tensor.columns, 0) + tensor.count
+    layers = max((tensor.count for tensor in tower.tensors), default=1)
+    return layers, max(widths, key=lambda width: widths[width], default=1)
