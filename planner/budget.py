@@ -261,7 +261,11 @@ def _rank_budget(
         architecture=architecture,
         deployment=deployment,
         rank=rank,
-        items=(*_weight_items(rank, architecture, deployment), *runtime),
+        items=(
+            *_weight_items(rank, architecture, deployment),
+            *engine.reserved_items(rank, deployment),
+            *runtime,
+        ),
         specs=engine.cache_specs(rank, deployment),
     )
     return _with_pool(bare)

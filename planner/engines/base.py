@@ -96,6 +96,10 @@ class Engine(Protocol):
         """What the engine takes beside weights and cache, whatever is asked."""
         ...
 
+    def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
+        """Caches of *rank* whose size is fixed before anything is asked, beside the pool."""
+        ...
+
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """What is left for caches, negative when weights and runtime alone are too big."""
         ...
@@ -122,6 +126,9 @@ class PerRequest:
 
     def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
         return requests * self.sequence_bytes(specs, tokens)
+
+    def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
+        return ()
 
     def buffer_items(
         self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int

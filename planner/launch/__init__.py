@@ -11,6 +11,7 @@ from planner.launch.base import Launch
 
 LAUNCHERS = {
     "vllm": "planner.launch.vllm",
+    "sglang": "planner.launch.sglang",
     "transformers": "planner.launch.transformers",
     "llama_cpp": "planner.launch.llama_cpp",
     "ik_llama_cpp": "planner.launch.llama_cpp",

@@ -9,6 +9,7 @@ from planner.errors import PlannerError, UnknownName
 from planner.units import shorten
 
 MAX_COMMAND_CHARACTERS = 20_000
+_MAX_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,3 +82,26 @@ def options_of(
             yield "", word
         else:
             raise PlannerError(f"The option {shorten(word)!r} is not known here; leave it out.")
+
+
+def option_of(setting: str) -> str:
+    """A setting's name as an option.
+
+    >>> option_of("max_num_seqs")
+    '--max-num-seqs'
+    """
+    return f"--{setting.replace('_', '-')}"
+
+
+def known_name(known: Mapping[str, str], value: str, option: str) -> str:
+    """What *value* of *option* is called here; raises PlannerError with the values that are known."""
+    if value not in known:
+        raise PlannerError(f"{option} {shorten(value)} is not known here; choose one of: auto, {', '.join(known)}.")
+    return known[value]
+
+
+def whole_number(value: str, name: str) -> int:
+    """A positive number of an option; raises PlannerError for anything else."""
+    if not value.isascii() or not value.isdigit() or len(value) > _MAX_DIGITS:
+        raise PlannerError(f"{name} = {value[:40]!r} is not a whole number.")
+    return int(value)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, options_of, shell, words_of
+from planner.launch.base import Launch, hub_id, known_name, option_of, options_of, shell, whole_number, words_of
 
 CACHE_DTYPES = {"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"}
 """Our formats by vLLM's names; a cache in fp16 or fp32 follows from the model's own dtype."""
@@ -59,17 +59,13 @@ def _settings(chosen: Chosen) -> Iterator[str]:
     settings = chosen.deployment.settings
     for name in VALUES:
         if name in settings.given:
-            yield from (_option(name), str(settings.values[name]))
+            yield from (option_of(name), str(settings.values[name]))
     for name in SWITCHES:
         if name in settings.given:
-            yield _option(name) if settings.values[name] else _option(f"no_{name}")
+            yield option_of(name) if settings.values[name] else option_of(f"no_{name}")
     if tokens := settings.integer("num_speculative_tokens"):
         drafts = {"method": settings.text("speculative_method"), "num_speculative_tokens": tokens}
         yield from ("--speculative-config", json.dumps(drafts))
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -89,10 +85,10 @@ def parse(text: str, like: Choices) -> Choices:
         raise PlannerError("This is not a command that begins with vllm serve.")
     flags = {"--max-model-len": "context", "--kv-cache-dtype": "cache", "--dtype": "dtype", "--quantization": "weights"}
     flags |= {option: name for name, option in SPLITS.items()}
-    flags |= {_option(name): f"set.{name}" for name in VALUES} | {"--speculative-config": "drafts", "--model": ""}
+    flags |= {option_of(name): f"set.{name}" for name in VALUES} | {"--speculative-config": "drafts", "--model": ""}
     switches = {"--enable-expert-parallel": "experts=1"}
     for name in SWITCHES:
-        switches |= {_option(name): f"set.{name}=true", _option(f"no_{name}"): f"set.{name}=false"}
+        switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
     found = replace(like, engine="vllm", set=())
     shares_experts = False
     for name, value in options_of(words[2:], flags, switches):
@@ -114,7 +110,11 @@ def _choice(name: str, value: str) -> dict[str, object]:
             return {"model": value}
         case "cache":
             ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()}
-            return {} if value == "auto" else {"kv_cache": _named(ours, value.replace("_e4m3", ""), "--kv-cache-dtype")}
+            return (
+                {}
+                if value == "auto"
+                else {"kv_cache": known_name(ours, value.replace("_e4m3", ""), "--kv-cache-dtype")}
+            )
         case "dtype":
             ours = {theirs: ours for ours, theirs in DTYPES.items()} | {"half": "fp16"}
             return {"kv_cache": ours[value]} if value in ours else {}
@@ -122,19 +122,7 @@ def _choice(name: str, value: str) -> dict[str, object]:
             ours = {theirs: ours for ours, theirs in QUANTIZATIONS.items()}
             return {"weights": ours[value]} if value in ours else {}
         case _:
-            return {name: _whole(value, name)}
-
-
-def _named(known: dict[str, str], value: str, option: str) -> str:
-    if value not in known:
-        raise PlannerError(f"{option} {value} is not known here; choose one of: auto, {', '.join(known)}.")
-    return known[value]
-
-
-def _whole(value: str, name: str) -> int:
-    if not value.isascii() or not value.isdigit() or len(value) > 15:
-        raise PlannerError(f"{name} = {value[:40]!r} is not a whole number.")
-    return int(value)
+            return {name: whole_number(value, name)}
 
 
 def _drafts(value: str) -> list[str]:

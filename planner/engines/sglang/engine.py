@@ -11,7 +11,7 @@ from planner.engines.sglang.cells import SglangRank, pools, request_specs
 from planner.engines.sglang.fraction import Model, static_fraction
 from planner.engines.sglang.options import check, options
 from planner.engines.sglang.report import report
-from planner.engines.sglang.runtime import context_bytes, runtime_items
+from planner.engines.sglang.runtime import context_bytes, context_item, reserved_items
 from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -53,7 +53,10 @@ class Sglang(SeparatePools, PerRequest):
         return request_specs(pools(_own(rank), deployment), deployment)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-        return runtime_items(self.ranks(architecture, deployment), deployment)
+        return (context_item(deployment),)
+
+    def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
+        return reserved_items(_own(rank), deployment)
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """What is free after loading, less the part of what was free before that is not static.

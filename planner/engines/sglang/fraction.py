@@ -108,7 +108,7 @@ def _vision_factor(model: Model, deployment: Deployment) -> float:
     if model.model_type in rule["unnamed_layers"]:
         layers = rule["layers"]
     ratio = layers * hidden**2 / (rule["layers"] * rule["hidden_size"] ** 2)
-    return factor * max(rule["low"], min(rule["high"], 1 - rule["step"] * (ratio - 1)))
+    return factor * float(max(rule["low"], min(rule["high"], 1 - rule["step"] * (ratio - 1))))
 
 
 def _dimensions(tower: Tower) -> tuple[int, int]:

@@ -56,7 +56,7 @@ def report(
         block_size=first.pools.page_tokens,
         blocks_per_request=0,
         groups=tuple(_groups(first)),
-        refusals=tuple(_refusals(first, rank, deployment, workload, running)),
+        refusals=tuple(_refusals(first, rank, deployment, workload)),
         notes=tuple(_notes(rank, deployment, running)),
     )
 
@@ -117,9 +117,7 @@ def _groups(first: _Start) -> Iterator[str]:
         yield f"{first.states:,} states of {size}, {kept} a request"
 
 
-def _refusals(
-    first: _Start, rank: SglangRank, deployment: Deployment, workload: Workload, running: int
-) -> Iterator[str]:
+def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload: Workload) -> Iterator[str]:
     requests = -(-workload.users // deployment.data_parallel)
     cap = deployment.settings.integer("max_total_tokens")
     if first.rest_bytes <= 0:
@@ -131,7 +129,7 @@ def _refusals(
             f"SGLang would refuse to start: weights leave {format_bytes(first.rest_bytes)} of the static share for "
             f"caches; {knob}, or take more cards."
         )
-    elif first.tokens <= 0 or (first.pools.state_bytes and running <= 0):
+    elif first.tokens <= 0:
         yield (
             f"SGLang would refuse to start: {format_bytes(first.rest_bytes)} hold no request; raise "
             "mem_fraction_static."
@@ -141,15 +139,10 @@ def _refusals(
             f"SGLang would take no request of {workload.context_tokens:,} tokens: max_total_tokens = {cap:,} is the "
             "whole pool."
         )
-    elif running < requests:
+    elif first.pools.state_bytes and (holds := first.states // first.pools.kept_slots) < requests:
         yield (
-            f"SGLang would run {running:,} of {requests:,} requests at once: "
-            + (
-                f"there are {first.states:,} states and a request keeps {first.pools.kept_slots}; raise "
-                "max_mamba_cache_size or mamba_full_memory_ratio."
-                if first.pools.state_bytes
-                else "raise max_running_requests."
-            )
+            f"SGLang would run {holds:,} of {requests:,} requests at once: there are {first.states:,} states and a "
+            f"request keeps {first.pools.kept_slots}; raise max_mamba_cache_size or mamba_full_memory_ratio."
         )
 
 
@@ -159,4 +152,5 @@ def _notes(rank: SglangRank, deployment: Deployment, running: int) -> Iterator[s
     yield f"Rules and defaults of SGLang {settings.version}{said}."
     if settings.values["mem_fraction_static"] is None:
         fraction = static_fraction(rank.model, deployment)
-        yield f"SGLang would choose mem_fraction_static = {fraction:.3f}, and run at most {running:,} requests at once."
+        yield f"SGLang would choose mem_fraction_static = {fraction:.3f}."
+    yield f"It would run at most {running:,} requests at once."

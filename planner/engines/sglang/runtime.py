@@ -1,6 +1,4 @@
-"""What SGLang takes beside weights and pools, and states whose number is set."""
-
-from collections.abc import Iterable
+"""What SGLang takes beside weights and pools, and recurrent states whose number is set."""
 
 from planner.deployment import Deployment
 from planner.engines.sglang.cells import SglangRank, fixed_state_bytes, pools
@@ -10,21 +8,13 @@ from planner.units import GIB
 CONTEXT, STATES = "context", "state pool"
 
 
-def runtime_items(ranks: Iterable[SglangRank], deployment: Deployment) -> tuple[LineItem, ...]:
-    """The context; activations and CUDA graphs live outside the static share and are part of what stays outside."""
-    items = [_context(deployment)]
-    states = max((fixed_state_bytes(pools(rank, deployment), deployment) for rank in ranks), default=0)
-    if states:
-        items.append(
-            LineItem(
-                name=STATES,
-                kind=Kind.RUNTIME,
-                bytes=states,
-                basis=Basis.RULE,
-                source="recurrent states as max_mamba_cache_size or max_running_requests number them",
-            )
-        )
-    return tuple(items)
+def reserved_items(rank: SglangRank, deployment: Deployment) -> tuple[LineItem, ...]:
+    """States whose number is set, and drafted ones where this version takes them off before it divides."""
+    size = fixed_state_bytes(pools(rank, deployment), deployment)
+    if not size:
+        return ()
+    source = "recurrent states as max_mamba_cache_size or max_running_requests number them"
+    return (LineItem(name=STATES, kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source),)
 
 
 def context_bytes(deployment: Deployment) -> int:
@@ -32,7 +22,8 @@ def context_bytes(deployment: Deployment) -> int:
     return round(_spread(deployment)["expected"] * GIB)
 
 
-def _context(deployment: Deployment) -> LineItem:
+def context_item(deployment: Deployment) -> LineItem:
+    """The context; activations and CUDA graphs live outside the static share."""
     spread = _spread(deployment)
     return LineItem(
         name=CONTEXT,
