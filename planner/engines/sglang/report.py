@@ -118,7 +118,7 @@ def _groups(first: _Start) -> Iterator[str]:
 
 
 def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload: Workload) -> Iterator[str]:
-    requests = -(-workload.users // deployment.data_parallel)
+    requests = -(-workload.users // (deployment.data_parallel * deployment.replicas))
     cap = deployment.settings.integer("max_total_tokens")
     if first.rest_bytes <= 0:
         fraction = static_fraction(rank.model, deployment)
