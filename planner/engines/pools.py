@@ -1,10 +1,10 @@
 """Caches in several pools whose sizes are fixed shares of one sum: a request is bounded by the pool it fills most."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from planner.deployment import Deployment
 from planner.kv_cache import KVCacheSpec
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

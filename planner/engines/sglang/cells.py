@@ -1,6 +1,5 @@
 """What a token and a request keep on one rank, and how SGLang divides the memory for caches among its pools."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from planner.architecture import (
@@ -21,6 +20,7 @@ from planner.engines.sglang.fraction import Model
 from planner.engines.sglang.options import options
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
+from planner.records import dataclass
 
 CONV = "conv"
 _SIXTEEN_BIT_BYTES = 2

@@ -98,5 +98,8 @@ def _model(architecture: Architecture) -> Model:
 
 
 def _own(rank: Rank) -> SglangRank:
-    assert isinstance(rank, SglangRank)
-    return rank
+    """*rank* as it was made here; a draft's has nothing that SGLang asks of its model."""
+    if isinstance(rank, SglangRank):
+        return rank
+    model = Model(model_type="", is_latent=False, tower=None)
+    return SglangRank(model=model, layers=rank.layers, tensors=rank.tensors, towers=rank.towers)

@@ -1,13 +1,13 @@
 """``mem_fraction_static``: what SGLang takes for weights and caches where nobody says it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from planner.architecture import Tower
 from planner.deployment import Deployment
 from planner.engines.sglang.options import card_row, shares_experts, tp_size
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.units import MIB
 
 

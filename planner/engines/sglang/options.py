@@ -1,12 +1,12 @@
 """SGLang's settings as one deployment has them, with what it derives from model and card."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """What SGLang prints about its pools when it starts, or the sentence with which it does not."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
 
 from planner.deployment import Deployment, Workload
@@ -10,6 +9,7 @@ from planner.engines.pools import PoolSpec
 from planner.engines.sglang.cells import Pools, SglangRank, pools, request_specs
 from planner.engines.sglang.fraction import static_fraction
 from planner.engines.sglang.options import options
+from planner.records import dataclass
 from planner.units import format_bytes
 
 
