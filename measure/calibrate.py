@@ -1,45 +1,125 @@
-"""What no formula gives, collected from kept records: the raw readings from which a calibration profile is fitted.
+"""A calibration profile from kept records: passes of one model under the newest conditions, and what is fitted to them.
 
-Times of passes and steps, memory outside the framework, and reserved memory beyond tensors. Exact items are not among
-them: where one of those disagrees with its prediction, the formula is wrong, and the disagreement is named instead.
+Exact items are not among them: where one of those disagrees with its prediction, the formula is wrong, and the
+disagreement is named instead.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from measure.compare import comparison
+from measure.fitting import measured_items, measured_speed
 from measure.records import Outcome, Record, newest, read
-from planner.errors import PlannerError
+from planner.calibration import CalibrationProfile, MeasuredPass, Subject
+from planner.errors import BadFile, PlannerError
+from planner.export import to_json
+from planner.log_choices import device_named
+from planner.profile_files import own_folder
+from planner.units import shorten, shorten_path
 
-FILE = "calibration-readings.json"
-TIMES = {"prefill-decode": ("phase", "tokens", "seconds"), "batching": ("requests", "cache_tokens", "step_s")}
-MEMORY = ("weights_bytes", "measured_peak_bytes", "reserved_unused_bytes", "outside_bytes", "host_bytes")
+ENGINE = "transformers"
+READ_FROM = ("prefill-decode", "batching")
+"""The experiments whose rows are passes."""
 EXACT = ("bytes", "cache_bytes", "weights_bytes", "score_bytes", "cached_score_bytes")
+KEPT = ("dtype", "torch", "transformers", "driver", "platform", "threads", "seed", "device_kind")
+_NAME = re.compile(r"[\w.][\w. -]{0,79}")
+_KEYS = [field.name for field in fields(MeasuredPass)]
 
 
-def collect(folder: Path) -> dict[str, Any]:
-    """Conditions, times, memory and the exact items that disagree, as JSON. Raises PlannerError without readings."""
-    records = {name: _measured(folder, name) for name in (*TIMES, "peak")}
-    found = [record for each in records.values() for record in each]
-    if not found:
-        raise PlannerError(f"{folder} has no readings to calibrate from: run prefill-decode, batching and peak first.")
-    machines = {tuple(record.conditions.get(key) for key in ("device", "driver", "torch", "dtype")) for record in found}
-    if len(machines) > 1:
-        raise PlannerError(f"{folder} holds readings of {len(machines)} devices or versions: keep those of one.")
-    return {
-        "conditions": found[0].conditions,
-        "times": {name: _picked(records[name], keys) for name, keys in TIMES.items()},
-        "memory": _picked(records["peak"], MEMORY),
-        "disagreeing": [
-            row for row in comparison(folder) if row["quantity"] in EXACT and row["predicted"] != row["measured"]
-        ],
-    }
+def calibrate(folder: Path) -> CalibrationProfile:
+    """The profile of the readings in *folder* with the newest one's conditions. Raises PlannerError without any."""
+    records = [record for name in READ_FROM for record in newest(read(folder / f"{name}.jsonl"))]
+    measured = [record for record in records if record.outcome is Outcome.MEASURED and list(_passes(record))]
+    if not measured:
+        raise PlannerError(f"{folder} has no readings to calibrate from: run prefill-decode and batching first.")
+    last = max(measured, key=lambda record: record.date)
+    passes = tuple(found for record in measured if record.conditions == last.conditions for found in _passes(record))
+    return profile_of(passes, last.conditions, last.rows[0], last.date)
 
 
-def _measured(folder: Path, name: str) -> list[Record]:
-    return [record for record in newest(read(folder / f"{name}.jsonl")) if record.outcome is Outcome.MEASURED]
+def profile_of(
+    passes: tuple[MeasuredPass, ...], conditions: Mapping[str, Any], row: Mapping[str, Any], date: str
+) -> CalibrationProfile:
+    """The profile of *passes*; *row* is one of theirs and says which model and attention they were of."""
+    title = str(conditions["device"])
+    return CalibrationProfile(
+        title=f"{title}, {ENGINE} {conditions['transformers']}, {row['model']} in {conditions['dtype']}",
+        subject=Subject(
+            model="",
+            engine=ENGINE,
+            engine_version=".".join(str(conditions["transformers"]).split(".")[:2]),
+            device=device_named(title) or title,
+            memory_bytes=int(conditions["device_bytes"]),
+            is_machine=True,
+        ),
+        conditions={
+            "model": str(row["model_name"]),
+            "kv_cache": str(conditions["dtype"]),
+            "attention": str(row["attention"]),
+            "date": date,
+            **{key: str(conditions[key]) for key in KEPT if conditions.get(key) not in (None, "")},
+        },
+        items=measured_items(passes, f"measured on {title}, {date[:10]}"),
+        passes=passes,
+        speed=measured_speed(passes),
+    )
 
 
-def _picked(records: Iterable[Record], keys: Iterable[str]) -> list[dict[str, Any]]:
-    return [{"case": record.case} | {key: row.get(key) for key in keys} for record in records for row in record.rows]
+def disagreeing(folder: Path) -> list[dict[str, Any]]:
+    """Exact items whose reading is not their prediction."""
+    return [row for row in comparison(folder) if row["quantity"] in EXACT and row["predicted"] != row["measured"]]
+
+
+def keep(profile: CalibrationProfile, name: str, file: Path | None = None) -> Path:
+    """Writes *profile* under *name* among the user's own, or to *file*; raises PlannerError where that cannot be."""
+    named = name or default_name(profile)
+    if not _NAME.fullmatch(named):
+        raise PlannerError(f"{shorten(named)!r} is no name for a profile: use letters, digits, dots, hyphens, spaces.")
+    path = file or own_folder() / f"{named}.json"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{to_json(profile)}\n", encoding="utf-8")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(path)} cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+def default_name(profile: CalibrationProfile) -> str:
+    """From the device and the engine.
+
+    >>> re.sub(r"[^a-z0-9.]+", "-", "Intel(R) Xeon(R), 2 threads transformers 5.24".lower()).strip("-")
+    'intel-r-xeon-r-2-threads-transformers-5.24'
+    """
+    subject = profile.subject
+    words = f"{subject.device} {subject.engine} {subject.engine_version}".lower()
+    return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:80]
+
+
+def profile_text(profile: CalibrationProfile) -> str:
+    """What was fitted, how far off a reading that was left out was, and what it is of."""
+    lines = [profile.title, ""]
+    for item in profile.items:
+        grows = f" + {item.bytes_per_token:,.0f} B a token at once" if item.bytes_per_token else ""
+        lines.append(f"  {item.name}: {item.bytes:,} B{grows}{_error(item.error)}")
+    if (speed := profile.speed) is not None:
+        lines.append(f"  a layer: {1e6 * speed.layer_s:,.1f} µs")
+        for what, rate, unit in (
+            ("reading", speed.read_bytes_per_s, "GB/s"),
+            ("computing", speed.operations_per_s, "billion operations a second"),
+        ):
+            lines.append(f"  {what}: {'no pass shows a limit' if rate is None else f'{rate / 1e9:,.1f} {unit}'}")
+        lines.append(f"  times left out: {speed.median_error:.1%} off in the median, {speed.worst_error:.1%} at worst")
+    return "\n".join([*lines, f"  from {len(profile.passes)} passes"])
+
+
+def _error(error: float | None) -> str:
+    return "" if error is None else f", a reading left out at most {error:.1%} off"
+
+
+def _passes(record: Record) -> Iterator[MeasuredPass]:
+    for row in record.rows:
+        if all(key in row for key in _KEYS):
+            yield MeasuredPass(**{key: row[key] for key in _KEYS})

@@ -4,6 +4,7 @@ Only ``list`` and ``--help`` come without importing torch, so that they answer a
 """
 
 import argparse
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -60,8 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_output(compare)
     compare.add_argument("--json", action="store_true")
     compare.set_defaults(run=_compare)
-    calibrate = commands.add_parser("calibrate", help="the readings from which a profile is fitted, as one file")
+    calibrate = commands.add_parser("calibrate", help="a profile from kept records, for 'kvbudget plan --profile'")
     _add_output(calibrate)
+    calibrate.add_argument("--name", default="", help="how the profile is called; default: device and engine")
+    calibrate.add_argument("--save", type=Path, metavar="FILE", help="write it there, not among your own profiles")
+    calibrate.add_argument("--json", action="store_true", help="the profile as JSON on stdout")
     calibrate.set_defaults(run=_calibrate)
     return parser
 
@@ -144,11 +148,18 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    from measure.calibrate import FILE, collect
+    from measure.calibrate import calibrate, disagreeing, keep, profile_text
 
-    file = arguments.output / FILE
-    file.write_text(to_json(collect(arguments.output)) + "\n", encoding="utf-8")
-    print(file)
+    profile = calibrate(arguments.output)
+    path = keep(profile, arguments.name, arguments.save)
+    if arguments.json:
+        print(to_json(profile))
+        return DONE
+    print(profile_text(profile))
+    for row in disagreeing(arguments.output):
+        print(f"Exact, so not fitted: {row['case']}, {row['quantity']} is {row['ratio']:.4g} × its prediction.")
+    option = f"--engine {profile.subject.engine} --profile {shlex.quote(str(arguments.save or path.stem))}"
+    print(f"\nKept as {path}. Use it: kvbudget plan {option} …")
     return DONE
 
 

@@ -1,11 +1,12 @@
 """What the planner says beforehand about a run of transformers: weights, cache, and the terms of its peak."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.architecture import Architecture
 from planner.budget import RankBudget, prepare
 from planner.choices import Choices, choose
 from planner.line_item import Kind
+from planner.speed.work import Model, decode_work, mixed_work, prepare_speed
 from planner.weights import parameters
 
 
@@ -29,6 +30,22 @@ class Prediction:
     def cache_bytes(self, batch: int, tokens: int) -> int:
         """Cache of *batch* equal requests in one batch: they share the counter of each sliding layer."""
         return batch * self.rank.request_bytes(tokens) - (batch - 1) * self._counters_bytes()
+
+    def work(self, requests: int, new_tokens: int, cached_tokens: int) -> tuple[int, int]:
+        """Bytes that a pass reads, and its operations; of a prompt the last position alone has logits."""
+        model = self._unit_model()
+        if new_tokens == 1:
+            step = decode_work(model, requests, cached_tokens)
+            return round(step.read_bytes), round(step.arithmetic_s)
+        prompt = mixed_work(model, 0, 0, new_tokens, cached_tokens)
+        head = 2 * self.architecture.vocab_size * self.architecture.hidden_size
+        return round(prompt.read_bytes), requests * round(prompt.arithmetic_s - (new_tokens - 1) * head)
+
+    def _unit_model(self) -> Model:
+        """On a device of one byte and one operation a second, whose seconds are bytes and operations."""
+        deployment = self.rank.deployment
+        device = replace(deployment.device, bandwidth_bytes_per_s=1, fp16_flops_per_s=1)
+        return prepare_speed(self.architecture, replace(deployment, device=device), frozenset())
 
     def _counters_bytes(self) -> int:
         windows = sum(

@@ -3,7 +3,7 @@
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -13,7 +13,8 @@ from measure.instruments.base import Instrument
 from measure.models import Loaded, find_source, load
 from measure.prediction import Prediction, predict
 from measure.setup import Setup
-from measure.tensors import cache_of
+from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
+from planner.calibration import MeasuredPass
 
 FIRST_TOKEN = 16
 """Ids below are often special: padding, end of text."""
@@ -65,6 +66,48 @@ class Running:
             self.wait()
             times.append(time.perf_counter() - start)
         return statistics.median(times[1:])
+
+    def watched_pass(self, ids: torch.Tensor) -> tuple[Any, dict[str, int | None]]:
+        """One prompt pass over *ids*: the cache that it leaves, and its memory as a ``MeasuredPass`` has it."""
+        self.instrument.settle()
+        with self.instrument.watch() as watched:
+            cache = self.forward(ids)[1]
+        memory, cache_bytes = self.instrument.now(), tensor_bytes(held_tensors(cache))
+        outside_bytes = memory.outside_bytes
+        if outside_bytes is not None:
+            outside_bytes -= memory.others_bytes or 0
+        elif memory.reserved_bytes is None:  # a CPU has no allocator of its own: what the process holds beside tensors
+            outside_bytes = max(0, memory.host_bytes - self.weights_bytes - cache_bytes)
+        return cache, {
+            "peak_bytes": watched.peak_bytes,
+            "cache_bytes": cache_bytes,
+            "slack_bytes": memory.reserved_unused_bytes,
+            "outside_bytes": outside_bytes,
+        }
+
+    @property
+    def weights_bytes(self) -> int:
+        """As held, buffers too."""
+        return storage_bytes(model_tensors(self.model))
+
+    def pass_row(
+        self, requests: int, new_tokens: int, cached_tokens: int, seconds: float, memory: dict[str, int | None]
+    ) -> dict[str, Any]:
+        """A ``MeasuredPass`` as columns of a row, and the model that a profile of it is of."""
+        read_bytes, operations = self.prediction.work(requests, new_tokens, cached_tokens)
+        found = MeasuredPass(
+            requests=requests,
+            new_tokens=new_tokens,
+            cached_tokens=cached_tokens,
+            seconds=seconds,
+            layers=len(self.prediction.architecture.layers),
+            read_bytes=read_bytes,
+            operations=operations,
+            **memory,
+        )
+        source = self.loaded.source
+        names = {"model": source.title, "model_name": source.architecture.name, "attention": self.attention}
+        return names | asdict(found)
 
     def wait(self) -> None:
         """Until the device has done everything it was asked."""

@@ -165,7 +165,7 @@ def _warnings(architecture: Architecture, deployment: Deployment, workload: Work
     if deployment.draft is not None and (sentence := deployment.draft.warning(architecture)):
         found.append(sentence)
     if deployment.profile is not None:
-        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions)]
+        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture.name))]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:
         found.append(
             "Only weights and cache are counted: a real engine also needs its context, libraries and activations; "

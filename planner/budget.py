@@ -86,13 +86,15 @@ class RankBudget:
         """Runtime that follows what is asked; none where the user stated everything as one figure."""
         if self.deployment.overhead_bytes is not None:
             return ()
-        own = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
+        items = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
+        if (profile := self.deployment.profile) is not None:
+            items += profile.growing(tokens * requests, self.deployment.conditions(self.architecture.name))
         draft = self.deployment.draft
         if draft is None:
-            return own
+            return items
         from planner.draft_items import logits_item  # only for plans with a draft
 
-        return (*own, logits_item(draft, self.architecture.vocab_size, requests))
+        return (*items, logits_item(draft, self.architecture.vocab_size, requests))
 
     def need_bytes(self, tokens: int, requests: int, case: Case = Case.EXPECTED) -> int:
         """What *requests* of *tokens* each take from the pool: their cache, and the buffers that go with them."""
@@ -250,7 +252,7 @@ def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment)
     if (profile := deployment.profile) is None:
         return items
     profile.check(deployment.subject(architecture.name))
-    return profile.measured(items, deployment.conditions)
+    return profile.measured(items, deployment.conditions(architecture.name))
 
 
 def _rank_budget(

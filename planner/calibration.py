@@ -1,4 +1,7 @@
-"""Measured items of one model, engine, version and card, in place of assumed ones; where they hold, and where not."""
+"""Measured items of one engine, version and card, in place of assumed ones; where they hold, and where not.
+
+A start's log gives those of one model; passes measured on the machine itself give what every model has there too.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,28 +19,41 @@ Conditions = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a profile, or a plan, is of. *engine_version* is the release, ``0.11`` of ``0.11.2rc1``."""
+    """What a profile, or a plan, is of. *engine_version* is the release, ``0.11`` of ``0.11.2rc1``.
+
+    *model* is empty where a profile is of any. *is_machine*: measured on the machine itself, so that a plan may have as
+    much of *memory_bytes* as other programs leave.
+    """
 
     model: str
     engine: str
     engine_version: str
     device: str
     memory_bytes: int
+    is_machine: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredItem:
-    """*bytes* of one device that a log shows, in place of the items that it *replaces*.
+    """*bytes* of one device that a log or an allocator shows, in place of the items that it *replaces*.
 
-    It holds while the conditions in *depends_on* are those of the measurement. *bytes* may be negative: what was loaded
-    can be less than what was counted.
+    With *bytes_per_token* it grows with the tokens that are computed at once, whole prompts of all requests. *error* is
+    the largest relative one of readings that a fit had not seen. It holds while the conditions in *depends_on* are
+    those of the measurement. *bytes* may be negative: what was loaded can be less than what was counted.
     """
 
     name: str
     bytes: int
     source: str
+    bytes_per_token: float = 0.0
+    error: float | None = None
     replaces: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
+
+    def line(self, tokens: int = 0) -> LineItem:
+        """The budget's line while *tokens* are computed at once."""
+        size = self.bytes + round(self.bytes_per_token * tokens)
+        return LineItem(name=self.name, kind=Kind.RUNTIME, bytes=size, basis=Basis.MEASURED, source=self.source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,20 +67,69 @@ class Stale:
 
     def sentence(self) -> str:
         """For a plan's warnings."""
+        instead = "assumed again" if self.item.replaces else "not counted"
         return (
             f"The profile's {self.item.name} was measured with {self.condition} = {self.measured}; with {self.asked} "
-            "it is assumed again."
+            f"it is {instead}."
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredPass:
+    """One forward pass: *new_tokens* of each of *requests* against *cached_tokens* that were there, and its *seconds*.
+
+    A pass whose memory alone was read has none. *layers*, *read_bytes* and *operations* are its work by the model's
+    shapes. Memory is there where it was read: *peak_bytes* above the weights, *cache_bytes* of them the cache;
+    *slack_bytes* that the allocator held unused, *outside_bytes* of the process beyond tensors and slack.
+    """
+
+    requests: int
+    new_tokens: int
+    cached_tokens: int
+    seconds: float | None
+    layers: int
+    read_bytes: int
+    operations: int
+    peak_bytes: int | None = None
+    cache_bytes: int | None = None
+    slack_bytes: int | None = None
+    outside_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredSpeed:
+    """A pass takes layer_s · layers + bytes ÷ *read_bytes_per_s* + operations ÷ *operations_per_s*.
+
+    A rate that no pass shows is ``None``, and costs nothing. The errors are relative, of passes left out of the fit.
+    """
+
+    layer_s: float
+    read_bytes_per_s: float | None
+    operations_per_s: float | None
+    median_error: float
+    worst_error: float
+
+    def seconds(self, measured: MeasuredPass) -> float:
+        """What the model says of the work of *measured*."""
+        reading = measured.read_bytes / self.read_bytes_per_s if self.read_bytes_per_s else 0.0
+        computing = measured.operations / self.operations_per_s if self.operations_per_s else 0.0
+        return self.layer_s * measured.layers + reading + computing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationProfile:
-    """What one start showed: *items* for the planner, the *conditions* they were measured under, the raw *readings*."""
+    """What one start, or passes on a machine, showed: *items* for the planner, and the *conditions* of the measurement.
+
+    Raw are the *readings* of a log and the *passes* of a machine, to which *speed* was fitted.
+    """
 
     subject: Subject
     conditions: dict[str, str] = field(default_factory=dict)
     items: tuple[MeasuredItem, ...]
     readings: tuple[Reading, ...] = ()
+    passes: tuple[MeasuredPass, ...] = ()
+    speed: MeasuredSpeed | None = None
+    title: str = ""
 
     def check(self, asked: Subject) -> None:
         """Refuses, naming both sides, to speak of another model, engine, version or card."""
@@ -74,9 +139,10 @@ class CalibrationProfile:
             ("engine", mine.engine, asked.engine),
             ("version", mine.engine_version, asked.engine_version),
         ):
-            if measured != wanted:
+            if measured != wanted and not (what == "model" and not measured):
                 raise PlannerError(_refusal(what, measured, wanted))
-        is_same_size = abs(mine.memory_bytes - asked.memory_bytes) <= SAME_CARD * mine.memory_bytes
+        more_bytes = asked.memory_bytes - mine.memory_bytes
+        is_same_size = (more_bytes if mine.is_machine else abs(more_bytes)) <= SAME_CARD * mine.memory_bytes
         if not is_same_size or (mine.device != asked.device and "stated" not in (mine.device, asked.device)):
             raise PlannerError(_refusal("card", _card(mine), _card(asked)))
 
@@ -93,14 +159,18 @@ class CalibrationProfile:
 
     def measured(self, items: Iterable[LineItem], conditions: Conditions) -> tuple[LineItem, ...]:
         """*items* with the measured ones in place of those that they replace; exact ones are never touched."""
-        stale = {found.item.name for found in self.stale(conditions)}
-        valid = [item for item in self.items if item.name not in stale]
+        valid = self._valid(conditions)
         replaced = {name for item in valid for name in item.replaces}
         kept = tuple(item for item in items if item.name not in replaced)
-        return kept + tuple(
-            LineItem(name=item.name, kind=Kind.RUNTIME, bytes=item.bytes, basis=Basis.MEASURED, source=item.source)
-            for item in valid
-        )
+        return kept + tuple(item.line() for item in valid if not item.bytes_per_token)
+
+    def growing(self, tokens: int, conditions: Conditions) -> tuple[LineItem, ...]:
+        """The items that grow with *tokens* computed at once."""
+        return tuple(item.line(tokens) for item in self._valid(conditions) if item.bytes_per_token)
+
+    def _valid(self, conditions: Conditions) -> list[MeasuredItem]:
+        stale = {found.item.name for found in self.stale(conditions)}
+        return [item for item in self.items if item.name not in stale]
 
 
 def _refusal(what: str, measured: str, wanted: str) -> str:

@@ -13,6 +13,7 @@ from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.gguf_mixes import LAYERS
 from planner.presets import ModelPreset
+from planner.profile_files import SHIPPED, load_profile
 from planner.quality import QualitySeries, quality_series
 from planner.speculation import PublishedDraft
 from planner.speed.constants import SpeedConstants
@@ -62,6 +63,9 @@ def check_presets() -> Iterator[str]:
     for constants in performance_presets.speed_constants().values():
         validate(SpeedConstants, asdict(constants), f"speed.toml: {constants.engine} on {constants.family}")
     yield f"{len(performance_presets.speed_constants())} sets of speed constants"
+    for path in sorted(SHIPPED.glob("*.json")):
+        load_profile(path)
+    yield f"{len(sorted(SHIPPED.glob('*.json')))} profiles"
     known = {*presets.formats(), *presets.mix_names()}
     for name, series in quality_series().items():
         validate(QualitySeries, asdict(series), f"quality.toml: {name}")

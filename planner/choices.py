@@ -6,7 +6,6 @@ Command line, app and library all come through here, so that the same choices gi
 import shlex
 from dataclasses import fields
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner import presets
@@ -156,10 +155,10 @@ def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) ->
     return model_draft(as_stored(draft, stored), stored, choices.draft_tokens)
 
 
-def _load_profile(path: str) -> "CalibrationProfile":
-    from planner.profile_files import load_profile  # only for plans with a profile
+def _load_profile(name: str) -> "CalibrationProfile":
+    from planner.profile_files import find_profile  # only for plans with a profile
 
-    return load_profile(Path(path))
+    return find_profile(name)
 
 
 def default_context_tokens(architecture: Architecture) -> int:

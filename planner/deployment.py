@@ -95,12 +95,12 @@ class Deployment:
             groups[index // self.tensor_parallel % self.pipeline_parallel].append(card)
         return tuple(min(group or [self.device], key=lambda card: card.memory_bytes) for group in groups)
 
-    @property
-    def conditions(self) -> dict[str, str]:
+    def conditions(self, model: str) -> dict[str, str]:
         """All that a measured item may depend on, by the names that a user gives it; what is not set is left out."""
+        caches = dict.fromkeys((self.kv_cache_k.name, self.kv_cache_v.name))
         split = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
         chosen = {name: getattr(self, name) for name in split} | dict(self.settings.values)
-        return {"weights": self.weights.name} | {
+        return {"model": model, "weights": self.weights.name, "kv_cache": "/".join(caches)} | {
             name: str(value).lower() for name, value in chosen.items() if value is not None
         }
 

@@ -1,10 +1,12 @@
 """What presets/ holds, as rows for the terminal, JSON and the app's pickers."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 from planner import performance_presets, presets
 from planner.engines import ENGINES, find_engine
 from planner.export import Row
+from planner.profile_files import load_profile, profile_paths
 from planner.quality import quality_series
 
 
@@ -141,11 +143,32 @@ def quality_rows() -> list[Row]:
     ]
 
 
+def profile_rows() -> list[Row]:
+    """Every kept profile: of which engine and device, what it measured, and how far off readings left out were."""
+    return [_profile_row(name, path) for name, path in profile_paths().items()]
+
+
+def _profile_row(name: str, path: Path) -> Row:
+    found = load_profile(path)
+    subject = found.subject
+    return {
+        "name": name,
+        "model": subject.model or "any",
+        "engine": f"{subject.engine} {subject.engine_version}",
+        "device": subject.device,
+        "memory_bytes": subject.memory_bytes,
+        "items": ", ".join(item.name for item in found.items) or None,
+        "speed_median_error": None if found.speed is None else found.speed.median_error,
+        "source": str(path),
+    }
+
+
 LISTINGS: dict[str, Callable[[], list[Row]]] = {
     "models": model_rows,
     "devices": device_rows,
     "formats": format_rows,
     "engines": engine_rows,
+    "profiles": profile_rows,
     "drafts": draft_rows,
     "quality": quality_rows,
 }

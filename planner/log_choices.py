@@ -59,7 +59,7 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     device, memory = given.device, given.memory
     if device is None and memory is None:
         card = start.most("card")
-        device = _device_named(start.settings.get("device", ""))
+        device = device_named(start.settings.get("device", ""))
         if device is None and card is not None:
             memory = f"{card.value / GIB:.2f}GiB"
             notes.append(f"The card has {memory}, as printed.")
@@ -117,7 +117,8 @@ def _names() -> Mapping[str, str]:
     return {name: preset for name, preset in found.items() if name not in shared}
 
 
-def _device_named(text: str) -> str | None:
+def device_named(text: str) -> str | None:
+    """The card that a driver calls *text*."""
     wanted = text.lower().removeprefix("nvidia ").strip()
     return next((d.name for d in presets.devices().values() if wanted and d.title.lower() == wanted), None)
 

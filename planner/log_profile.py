@@ -26,7 +26,7 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
         return None
     return CalibrationProfile(
         subject=chosen.deployment.subject(chosen.architecture.name),
-        conditions=chosen.deployment.conditions,
+        conditions=chosen.deployment.conditions(chosen.architecture.name),
         items=items,
         readings=start.readings,
     )

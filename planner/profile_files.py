@@ -1,16 +1,49 @@
-"""Calibration profiles as JSON files, validated where they come in."""
+"""Calibration profiles as JSON files, validated where they come in; by path, or by the name of a kept one."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from planner.borders import validate
 from planner.calibration import CalibrationProfile
-from planner.errors import BadFile
+from planner.errors import BadFile, UnknownName
+from planner.presets import PRESETS
 from planner.readers.json_text import parse_json
-from planner.units import shorten_path
+from planner.units import shorten, shorten_path
+
+SHIPPED = PRESETS / "calibration"
+"""Profiles of machines that were measured for this project."""
+
+
+def own_folder() -> Path:
+    """Where the user's own profiles are kept."""
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "kvbudget" / "profiles"
+
+
+def profile_paths() -> Mapping[str, Path]:
+    """Every kept profile's file by its name; the user's own come first and may take a shipped one's name."""
+    own, shipped = (sorted(folder.glob("*.json")) for folder in (own_folder(), SHIPPED))
+    return {path.stem: path for path in (*shipped, *own)}
+
+
+def find_profile(name: str) -> CalibrationProfile:
+    """The profile in the file *name*, or the kept one of that name. Raises PlannerError naming what is wrong."""
+    path = Path(name)
+    if path.suffix == ".json" or path.is_file():
+        return load_profile(path)
+    known = profile_paths()
+    if name not in known:
+        kept = f"choose one of: {', '.join(known)}" if known else "none is kept yet"
+        raise UnknownName(f"Profile {shorten(name)!r} is neither a file nor a kept one; {kept}.")
+    return load_profile(known[name])
 
 
 def load_profile(path: Path) -> CalibrationProfile:
-    """The profile in *path*, as ``kvbudget log --save`` writes it. Raises PlannerError naming what is wrong."""
+    """The profile in *path*, as ``kvbudget log --save`` and ``python -m measure calibrate`` write it.
+
+    Raises PlannerError naming what is wrong.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -122,7 +122,9 @@ def after_one_log(known: Sequence[Reading]) -> Iterator[Prediction]:
                 found = prediction(reading, profile, source.id)
             except PlannerError:
                 continue  # another model, card or release
-            yield replace(found, stale=any(profile.stale(reading.chosen().deployment.conditions)))
+            chosen = reading.chosen()
+            conditions = chosen.deployment.conditions(chosen.architecture.name)
+            yield replace(found, stale=any(profile.stale(conditions)))
 
 
 def refitted(reading: Reading) -> Prediction:

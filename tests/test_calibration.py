@@ -1,13 +1,15 @@
 """Profiles: what they replace, where they hold, and that a plan with one leaves the pool that was printed."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from planner.answer import Answer, answer
-from planner.calibration import CalibrationProfile
+from planner.calibration import CalibrationProfile, MeasuredItem, MeasuredSpeed, Subject
 from planner.choices import Choices, Chosen, choose
+from planner.cli import main
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.line_item import Basis
@@ -152,3 +154,68 @@ def test_the_version_of_0_27_prints_sums() -> None:
     assert sizes["non-torch memory"] == 0.26
     assert sizes["CUDA graphs"] == 0.8
     assert room_bytes(run(choose(choices), profile(log, choices))) == round(54.30 * GIB)
+
+
+MACHINE = CalibrationProfile(
+    subject=Subject(
+        model="", engine="transformers", engine_version="5.24", device="Xeon", memory_bytes=24 * GIB, is_machine=True
+    ),
+    conditions={"model": "llama-3.2-1b", "kv_cache": "fp32"},
+    items=(
+        MeasuredItem(name="context and libraries", bytes=400_000_000, source="test"),
+        MeasuredItem(
+            name="activations", bytes=200_000, bytes_per_token=23_040.0, source="test", depends_on=("model", "kv_cache")
+        ),
+    ),
+    speed=MeasuredSpeed(layer_s=1e-3, read_bytes_per_s=10e9, operations_per_s=None, median_error=0.05, worst_error=0.2),
+)
+LOCAL = Choices(
+    model="llama-3.2-1b", memory="20GiB", engine="transformers", weights="fp32", kv_cache="fp32", context=1_000, users=2
+)
+
+
+def test_a_machines_own_profile_counts_what_grows_with_tokens_at_once() -> None:
+    found = run(choose(LOCAL), MACHINE)
+    sizes = {item.name: item.bytes for item in found.items}
+    assert sizes["context and libraries"] == 400_000_000
+    assert sizes["activations"] == 200_000 + 2 * 1_000 * 23_040
+    without = run(choose(LOCAL), None)
+    assert without.free_bytes - found.free_bytes == 400_000_000 + 200_000 + 2 * 1_000 * 23_040
+    assert found.max_context_tokens < without.max_context_tokens
+
+
+def test_activations_of_another_model_are_not_counted_and_that_is_said() -> None:
+    found = run(choose(replace(LOCAL, model="qwen2.5-0.5b")), MACHINE)
+    assert [item.name for item in found.items if item.basis is Basis.MEASURED] == ["context and libraries"]
+    assert (
+        "The profile's activations was measured with model = llama-3.2-1b; with qwen2.5-0.5b it is not counted."
+        in found.warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "both"),
+    [
+        ({"memory": "25GiB"}, ("24 GiB", "25 GiB")),
+        ({"memory": None, "device": "rtx-4090"}, ("Xeon", "rtx-4090")),
+        ({"engine": "minimum"}, ("transformers", "minimum")),
+    ],
+)
+def test_a_machine_offers_what_is_free_of_its_memory_and_is_no_other(
+    change: dict[str, object], both: tuple[str, str]
+) -> None:
+    with pytest.raises(PlannerError) as refused:
+        run(choose(replace(LOCAL, **change)), MACHINE)  # type: ignore[arg-type]
+    assert all(side in str(refused.value) for side in both)
+
+
+def test_speed_follows_what_a_machine_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "machine.json"
+    path.write_text(to_json(MACHINE), encoding="utf-8")
+    words = ["speed", "--model", "llama-3.2-1b", "--memory", "20GiB", "--weights", "fp32", "--context", "1"]
+    assert main([*words, "--engine", "transformers", "--profile", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # 16 layers of a millisecond each, and every byte at 10 GB/s.
+    seconds = 16 * 1e-3 + (found["weights_read_bytes"] + found["kv_read_bytes"]) / 10e9
+    assert found["step"]["value_s"] == pytest.approx(seconds, rel=1e-6)
+    assert found["source"] == "measured on Xeon, 0 passes"

@@ -1,6 +1,8 @@
 """1 … 64 requests, each with a cache of 64 tokens, one step: throughput, latency, and where the knee is."""
 
+import copy
 import math
+import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -9,12 +11,12 @@ from measure.pictures import lines
 from measure.records import Case, Record
 from measure.running import needed_for, start
 from measure.setup import Setup
-from measure.tensors import held_tensors, tensor_bytes
 from measure.worker import Message
 
 NAME = "batching"
 CACHE_TOKENS = 64
 BATCHES, QUICK_BATCHES = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 32)
+REPEATS = 5
 KNEE_GAIN = 1.25
 """A doubling of requests that raises throughput by less than this is past the knee."""
 
@@ -31,23 +33,27 @@ def needed_bytes(settings: Settings, setup: Setup) -> int:
 def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     running, batch = start(setup), settings["batch"]
     prompt, last = running.prompt(batch, CACHE_TOKENS), running.prompt(batch, 1, seed=1)
-    repeats = 5
-    caches = [running.forward(prompt)[1] for _ in range(repeats + 1)]
-    measured_bytes = tensor_bytes(held_tensors(caches[0]))
-    seconds = running.seconds(lambda: running.forward(last, caches.pop()), repeats)
+    cache, memory = running.watched_pass(prompt)
+    begin = time.perf_counter()
+    running.forward(prompt)
+    running.wait()
+    prompt_s = time.perf_counter() - begin
+    caches = [copy.deepcopy(cache) for _ in range(REPEATS + 1)]
+    seconds = running.seconds(lambda: running.forward(last, caches.pop()), REPEATS)
+    yield {"kind": "prompt", **running.pass_row(batch, CACHE_TOKENS, 0, prompt_s, memory)}
     yield {
-        "model": running.loaded.source.title,
-        "requests": batch,
+        "kind": "step",
         "cache_tokens": CACHE_TOKENS,
         "predicted_cache_bytes": running.prediction.cache_bytes(batch, CACHE_TOKENS),
-        "measured_cache_bytes": measured_bytes,
+        "measured_cache_bytes": memory["cache_bytes"],
         "step_s": seconds,
         "tokens_per_s": batch / seconds,
+        **running.pass_row(batch, 1, CACHE_TOKENS, seconds, {}),
     }
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
-    rows = rows_of(records)
+    rows, prompts = rows_of(records, "step"), rows_of(records, "prompt")
     for row in rows:
         row |= {
             "throughput_ratio": row["tokens_per_s"] / rows[0]["tokens_per_s"],
@@ -63,7 +69,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     wrong = [row for row in rows if row["predicted_cache_bytes"] != row["measured_cache_bytes"]]
     chart = lines(rows, ("step_s", "seconds a step"), ("tokens_per_s", "tokens a second"))
     return Report(
-        tables=(Table(rows=rows, chart=chart),),
+        tables=(Table(rows=rows, chart=chart), Table(name="prompts", rows=prompts)),
         lesson=f"{lesson}.",
         disagreements=tuple(
             f"cache of {row['requests']} requests: {row['measured_cache_bytes'] - row['predicted_cache_bytes']:+,} B"

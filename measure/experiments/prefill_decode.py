@@ -1,5 +1,6 @@
 """Two phases: a prompt of P tokens in one pass, then steps against a cache of C tokens; cost per token of each."""
 
+import copy
 from collections.abc import Iterator, Sequence
 
 from measure.experiments.base import Report, Settings, Table, rows_of
@@ -8,10 +9,9 @@ from measure.records import Case, Record
 from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.worker import Message
-from planner.weights import active_parameters
 
 NAME = "prefill-decode"
-PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 256)
+PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 128, 256)
 CACHES, QUICK_CACHES = (16, 128, 1_024, 2_048), (16, 512)
 STEPS = 4
 """Decode steps that are timed together; the cache grows by as many."""
@@ -29,38 +29,36 @@ def needed_bytes(settings: Settings, setup: Setup) -> int:
 
 def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     running, tokens = start(setup), settings["tokens"]
+    memory: dict[str, int | None] = {}
     if settings["phase"] == "prefill":
         prompt = running.prompt(1, tokens)
-        seconds = running.seconds(lambda: running.forward(prompt))
-        passes, made = 1, tokens
+        memory = running.watched_pass(prompt)[1]
+        seconds, made, new, cached = running.seconds(lambda: running.forward(prompt)), tokens, tokens, 0
     else:
-        seconds = _decode_seconds(running, tokens)
-        passes, made = STEPS, STEPS
-    parameters = active_parameters(running.loaded.source.architecture)
+        seconds, made, new, cached = _decode_seconds(running, tokens), 1, 1, tokens
+    row = running.pass_row(1, new, cached, seconds, memory)
     yield {
         "phase": settings["phase"],
-        "model": running.loaded.source.title,
-        "attention": running.attention,
         "tokens": tokens,
-        "seconds": seconds / passes,
         "seconds_per_token": seconds / made,
         "tokens_per_s": made / seconds,
-        "read_bytes_per_s": round(passes * running.prediction.weights_bytes / seconds),
-        "flops_per_s": round(2 * parameters * made / seconds),
+        "read_bytes_per_s": round(row["read_bytes"] / seconds),
+        "operations_per_s": round(row["operations"] / seconds),
+        **row,
     }
 
 
 def _decode_seconds(running: Running, tokens: int) -> float:
-    """The seconds of STEPS steps against a cache of *tokens*, grown anew for each repetition."""
-    prompt, last = running.prompt(1, tokens), running.prompt(1, 1, seed=1)
-    caches = [running.forward(prompt)[1] for _ in range(4)]
+    """The seconds of one of STEPS steps against a cache of *tokens*, which grows anew for each repetition."""
+    cache, last = running.forward(running.prompt(1, tokens))[1], running.prompt(1, 1, seed=1)
+    caches = [copy.deepcopy(cache) for _ in range(4)]
 
     def steps() -> None:
         cache = caches.pop()
         for _ in range(STEPS):
             _, cache = running.forward(last, cache)
 
-    return running.seconds(steps)
+    return running.seconds(steps) / STEPS
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:

@@ -17,6 +17,7 @@ COMMANDS = {
     "devices": ("planner.commands.listing", "the cards with nominal and usable memory"),
     "formats": ("planner.commands.listing", "the number formats with bytes and elements of a block"),
     "engines": ("planner.commands.listing", "the engines whose rules are known"),
+    "profiles": ("planner.commands.listing", "what was measured on machines, for plan --profile"),
     "drafts": ("planner.commands.listing", "published acceptance of draft models, n-grams, MTP, EAGLE, Medusa"),
     "quality": ("planner.commands.listing", "published losses of quality, by format and model"),
     "check": ("planner.commands.check", "validate every file in presets/"),

@@ -67,7 +67,10 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host-memory", help="what the machine's own memory has to give, such as 32GiB; default: not asked"
     )
-    parser.add_argument("--profile", help="items measured on this card, a file that 'kvbudget log --save' wrote")
+    parser.add_argument(
+        "--profile",
+        help="what was measured on this card: a name from 'kvbudget profiles', or a file of 'kvbudget log --save'",
+    )
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
 
 

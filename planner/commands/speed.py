@@ -1,7 +1,8 @@
 import argparse
+from dataclasses import replace
 
 from planner.answer import answer
-from planner.choices import choose
+from planner.choices import Chosen, choose
 from planner.commands import DONE
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.errors import PlannerError
@@ -10,6 +11,7 @@ from planner.performance_presets import eight_bit_formats, find_speed_constants
 from planner.speed.answer import speed
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
+from planner.speed.measured import measured_constants, measured_device
 from planner.speed.work import Model, decode_work, has_experts, prepare_speed
 
 DEFAULT_ENGINE = "vllm"
@@ -18,7 +20,8 @@ DEFAULT_ENGINE = "vllm"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
-    parser.add_argument("--device", required=True, help="a name from 'kvbudget devices'")
+    parser.add_argument("--device", help="a name from 'kvbudget devices'")
+    parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests that decode together; default 1")
@@ -39,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    chosen = choose(choices_from(arguments))
+    chosen, measured = _measured(choose(choices_from(arguments)))
     model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
     context_tokens = chosen.workload.context_tokens
     memory = answer(chosen.architecture, chosen.deployment, chosen.workload)
     result = speed(
         model,
-        _constants(arguments, model, context_tokens),
+        measured or _constants(arguments, model, context_tokens),
         context_tokens=context_tokens,
         users=chosen.workload.users,
         prompt_tokens=arguments.prompt or context_tokens,
@@ -59,6 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(speed_text(result))
     return DONE
+
+
+def _measured(chosen: Chosen) -> tuple[Chosen, SpeedConstants | None]:
+    """With a profile that has a speed: the device as fast as it was measured, and its constants."""
+    deployment, profile = chosen.deployment, chosen.deployment.profile
+    if profile is None or profile.speed is None:
+        return chosen, None
+    profile.check(deployment.subject(chosen.architecture.name))
+    device = measured_device(deployment.device, profile.speed)
+    source = f"measured on {profile.subject.device}, {len(profile.passes)} passes"
+    constants = measured_constants(deployment.engine, device, profile.speed, source)
+    return replace(chosen, deployment=replace(deployment, device=device)), constants
 
 
 def _constants(arguments: argparse.Namespace, model: Model, context_tokens: int) -> SpeedConstants:

@@ -13,6 +13,7 @@ from measure.pictures import lines
 from measure.records import Outcome, Record, append, read
 from measure.session import Result, report_markdown
 from measure.setup import Setup
+from planner.profile_files import load_profile
 
 CACHE_SIZE = ["run", "cache-size", "--model", "smollm-135m", "--scale", "small", "--device", "cpu", "--dtype", "bf16"]
 
@@ -95,21 +96,27 @@ def test_nothing_measured_yet_says_how_to_start(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == "Nothing is measured yet: python -m measure run cache-size is a start.\n"
 
 
-def test_calibration_readings_come_from_records_of_one_machine(
+def test_a_profile_comes_from_records_of_the_newest_conditions(
     tiny: Setup, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["calibrate", "--output", str(tmp_path)]) == 2
     assert "has no readings to calibrate from" in capsys.readouterr().err
     common = ["--model", tiny.model, "--device", "cpu", "--output", str(tmp_path), "--quick"]
     assert main(["run", "batching", *common]) == 0
-    assert main(["calibrate", "--output", str(tmp_path)]) == 0
-    kept = json.loads((tmp_path / "calibration-readings.json").read_text(encoding="utf-8"))
-    assert [reading["requests"] for reading in kept["times"]["batching"]] == [1, 4, 16, 32]
-    assert kept["disagreeing"] == []
-    assert kept["conditions"]["dtype"] == "fp32"
+    file = tmp_path / "profile.json"
+    assert main(["calibrate", "--output", str(tmp_path), "--save", str(file)]) == 0
+    assert f"--engine transformers --profile {file}" in capsys.readouterr().out
+    kept = load_profile(file)
+    assert [(one.requests, one.new_tokens) for one in kept.passes] == [
+        (batch, tokens) for batch in (1, 4, 16, 32) for tokens in (64, 1)
+    ]
+    assert [item.name for item in kept.items] == ["context and libraries", "activations"]
+    assert kept.conditions["kv_cache"] == "fp32"
+    assert kept.subject.engine == "transformers"
 
     (first, *_) = read(tmp_path / "batching.jsonl")
-    append(replace(first, conditions=first.conditions | {"dtype": "bf16"}), tmp_path / "peak.jsonl")
-    capsys.readouterr()
-    assert main(["calibrate", "--output", str(tmp_path)]) == 2
-    assert "holds readings of 2 devices or versions" in capsys.readouterr().err
+    later = replace(first, case="other", date="2999-01-01T00:00:00", conditions=first.conditions | {"dtype": "bf16"})
+    append(later, tmp_path / "batching.jsonl")
+    assert main(["calibrate", "--output", str(tmp_path), "--save", str(file)]) == 0
+    assert load_profile(file).conditions["kv_cache"] == "bf16"
+    assert len(load_profile(file).passes) == 2
