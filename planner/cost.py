@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from planner.energy import Energy, Power, energy
 from planner.errors import PlannerError
+from planner.speed.answer import step_seconds
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work
@@ -14,7 +16,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a busy server's tokens cost, in the currency of the price. Energy is ``None`` where no power was given.
+    """What a busy server's tokens cost, in the currency of the price. *energy* is ``None`` where no power is known.
 
     *prompt_per_million* and *output_per_million* share the hour by the time that each takes.
     """
@@ -28,7 +30,7 @@ class Cost:
     prompt_per_million: float
     output_per_million: float
     request: float
-    joules_per_output_token: float | None
+    energy: Energy | None
 
 
 def cost(
@@ -39,22 +41,22 @@ def cost(
     users: int,
     prompt_tokens: int,
     output_tokens: int,
-    watts: float | None = None,
+    power: Power | None = None,
 ) -> Cost:
     """The cost of a server that is busy with *users* requests of *prompt_tokens* and *output_tokens* each.
 
     A step gives each its next token and computes prompt ÷ output tokens of new prompts for each. What the step takes
-    longer because of them is the prompts' share of the price. *price_per_hour* and *watts* are those of all devices.
+    longer because of them is the prompts' share of the price. *price_per_hour* and *power* are those of all devices.
     """
-    for name, value in (("price", price_per_hour), ("watts", watts or 0.0)):
-        if not 0 <= value < float("inf"):
-            raise PlannerError(f"{name} = {value:g} is not possible: it must be a number from 0 on.")
+    if not 0 <= price_per_hour < float("inf"):
+        raise PlannerError(f"price = {price_per_hour:g} is not possible: it must be a number from 0 on.")
     if prompt_tokens < 1 or output_tokens < 1:
         raise PlannerError("A request needs at least one prompt token and one token of an answer.")
     context_tokens = prompt_tokens + output_tokens // 2
     share = prompt_tokens / output_tokens
     answers_s = predicted_s(decode_work(model, users, context_tokens), constants)
-    whole_s = predicted_s(decode_work(model, users, context_tokens, share), constants)
+    whole = step_seconds(decode_work(model, users, context_tokens, share), constants)
+    whole_s = whole.value_s
     price_per_s = price_per_hour / SECONDS_PER_HOUR
     output = price_per_s * answers_s / users
     prompt = price_per_s * (whole_s - answers_s) / (users * share)
@@ -68,7 +70,7 @@ def cost(
         prompt_per_million=MILLION * prompt,
         output_per_million=MILLION * output,
         request=prompt_tokens * prompt + output_tokens * output,
-        joules_per_output_token=None if watts is None else watts * whole_s / users,
+        energy=None if power is None else energy(power, whole, users),
     )
 
 

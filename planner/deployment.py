@@ -22,6 +22,7 @@ MAX_PARALLEL = 1024
 class Device:
     """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
 
+    *power_watts*: the most that it draws, its limit as shipped; *power_checked* is false where it was only recalled.
     *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the
     user.
     """
@@ -43,6 +44,9 @@ class Device:
     interconnect: str | None = None
     spec_source: str = ""
     spec_checked: bool = False
+    power_watts: int | None = None
+    power_source: str = ""
+    power_checked: bool = False
     note: str = ""
     aliases: tuple[str, ...] = ()
 

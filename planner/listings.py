@@ -38,6 +38,7 @@ def device_rows() -> list[Row]:
             "memory_bytes": device.memory_bytes,
             "memory_basis": device.memory_basis,
             "bandwidth_bytes_per_s": device.bandwidth_bytes_per_s,
+            "power_watts": device.power_watts,
             "memory_source": device.memory_source,
             "aliases": list(device.aliases),
         }

@@ -7,8 +7,9 @@ from planner.answer import answer
 from planner.architecture import Architecture
 from planner.choices import Choices, choose
 from planner.cost import cost
+from planner.energy import device_power
 from planner.model_files import load_model
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
 from planner.speed.answer import speed
 from planner.speed.work import has_experts, prepare_speed
 
@@ -27,6 +28,7 @@ class Offer:
     time_to_first_token_s: float
     max_users: int | None
     output_per_million: float
+    joules_per_output_token: float | None
 
 
 def find_offers(
@@ -81,6 +83,7 @@ def _offer(
         users=users,
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
+        power=device_power(device, chosen.deployment.device_count, power_share()),
     )
     return Offer(
         device=device.name,
@@ -90,4 +93,5 @@ def _offer(
         time_to_first_token_s=pace.time_to_first_token.value_s,
         max_users=memory.max_users,
         output_per_million=paid.output_per_million,
+        joules_per_output_token=None if paid.energy is None else paid.energy.joules_per_output_token,
     )

@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from planner.batching.trace import RequestSet
+from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
 from planner.presets import PRESETS, build, load_toml
 from planner.speculation import PublishedDraft
@@ -34,6 +35,11 @@ def eight_bit_formats() -> frozenset[str]:
 def speculation_overhead() -> float:
     """What engines spend on a draft besides its passes, as a factor."""
     return float(_speed()["speculation"]["overhead"])
+
+
+def power_share() -> PowerShare:
+    """Which part of its limit a card draws while it answers."""
+    return build(PowerShare, _speed()["power"], "speed_families.toml: power")
 
 
 @cache

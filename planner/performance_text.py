@@ -84,8 +84,13 @@ def cost_text(result: Cost) -> str:
         f"  prompts   {result.prompt_tokens_per_s:,.0f} tokens/s",
         f"  a request {result.request:.3g}",
     ]
-    if result.joules_per_output_token is not None:
-        lines.append(f"  energy    {result.joules_per_output_token:.3g} J a token of an answer, its prompt included")
+    if (found := result.energy) is not None:
+        lines += [
+            f"  energy    {found.joules_per_output_token:.3g} J a token of an answer, its prompt included "
+            f"({found.low_joules:.3g} to {found.high_joules:.3g}); {found.kwh_per_million_tokens:,.3g} kWh a million",
+            f"  power     {found.power.watts:,.0f} W ({found.power.low_watts:,.0f} to {found.power.high_watts:,.0f}), "
+            f"{found.power.basis}: {found.power.source}",
+        ]
     return "\n".join([*lines, "Note: for a server that is always this busy; an idle hour costs the same."])
 
 

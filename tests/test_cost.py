@@ -1,6 +1,7 @@
 """What tokens cost: the hour's price is shared out to the last cent, and the cheapest card that does it comes first."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 
 from planner.cli import main
 from planner.cost import cost, read_prices
+from planner.energy import PowerShare, device_power, energy, stated_power
 from planner.errors import PlannerError
+from planner.speed.constants import Seconds
 from planner.speed.fit import predicted_s
 from planner.speed.work import decode_work
-from tests.test_speed import CONSTANTS, dense, prepared
+from tests.test_speed import CARD, CONSTANTS, dense, prepared
 
 
 @given(st.integers(1, 500), st.integers(1, 10_000), st.integers(1, 10_000), st.floats(0.01, 100))
@@ -29,10 +32,40 @@ def test_a_million_tokens_by_hand() -> None:
     """Half a currency unit an hour, one user, a prompt of one token: a million steps' time at that price."""
     model = prepared(dense())
     step_s = predicted_s(decode_work(model, 1, 1 + 500), CONSTANTS)
-    found = cost(model, CONSTANTS, price_per_hour=0.5, users=1, prompt_tokens=1, output_tokens=1_000, watts=300.0)
+    found = cost(
+        model, CONSTANTS, price_per_hour=0.5, users=1, prompt_tokens=1, output_tokens=1_000, power=stated_power(300.0)
+    )
     assert found.output_per_million == pytest.approx(0.5 / 3_600 * step_s * 1e6)
-    assert found.joules_per_output_token == pytest.approx(300 * step_s, rel=1e-3)
+    assert found.energy is not None
+    assert found.energy.joules_per_output_token == pytest.approx(300 * step_s, rel=1e-3)
     assert found.request == pytest.approx((found.prompt_per_million + 1_000 * found.output_per_million) / 1e6)
+
+
+SHARE = PowerShare(low=0.2, expected=0.6, high=1.0, source="assumption: for tests")
+
+
+@given(st.integers(1, 1_400), st.integers(1, 64), st.floats(1e-6, 10), st.integers(1, 1_000))
+def test_a_tokens_energy_is_power_by_time(watts: int, count: int, seconds: float, tokens: int) -> None:
+    """The card's limit over the whole step is the most that a token can take."""
+    power = device_power(replace(CARD, power_watts=watts, power_source="assumption: for tests"), count, SHARE)
+    assert power is not None
+    found = energy(power, Seconds(value_s=seconds, low_s=seconds, high_s=seconds, ceiling_s=0.0), tokens)
+    assert found.high_joules == pytest.approx(count * watts * seconds / tokens)
+    assert found.low_joules <= found.joules_per_output_token <= found.high_joules
+    assert found.kwh_per_million_tokens == pytest.approx(found.joules_per_output_token / 3.6)
+
+
+def test_a_card_of_unknown_power_has_no_energy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert device_power(CARD, 1, SHARE) is None
+    words = ["cost", "--model", "llama-3.1-8b", "--device", "apple-m3-max-48gb", "--price", "1"]
+    assert main([*words, "--speed-engine", "llama_cpp", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["energy"] is None
+
+
+@pytest.mark.parametrize("watts", [-1.0, float("nan"), float("inf")])
+def test_what_is_no_power_is_refused(watts: float) -> None:
+    with pytest.raises(PlannerError, match="is not possible"):
+        stated_power(watts)
 
 
 def test_more_users_make_tokens_cheaper() -> None:
@@ -73,7 +106,14 @@ def test_one_card_and_its_price(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--price", "2.5", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["price_per_hour"] == 2.5
-    assert printed["joules_per_output_token"] is None
+    # 700 W a card, of which a fifth to all is drawn
+    power = printed["energy"]["power"]
+    assert (power["low_watts"], power["watts"], power["high_watts"], power["basis"]) == (140, 448, 700, "assumed")
+    assert printed["energy"]["joules_per_output_token"] == pytest.approx(448 / printed["output_tokens_per_s"])
+    assert main([*words, "--price", "2.5", "--watts", "300", "--json"]) == 0
+    stated = json.loads(capsys.readouterr().out)["energy"]
+    assert stated["power"]["low_watts"] == stated["power"]["high_watts"] == 300
+    assert stated["low_joules"] < stated["joules_per_output_token"] < stated["high_joules"]
     assert main(words) == 2
     assert capsys.readouterr().err.startswith("Give --device and --price")
     assert main([*words, "--price", "2.5"]) == 0

@@ -165,6 +165,14 @@ class TestEveryDevice:
         assert len(device.spec_source) >= 10
         assert device.spec_checked == ("recalled" not in device.spec_source.lower())
 
+    def test_power(self, device: Device) -> None:
+        """A limit has a source; it is none of a token's energy where none was found: Macs and TPUs."""
+        assert (device.power_watts is None) == (device.vendor in ("apple", "google"))
+        if device.power_watts is not None:
+            assert 10 <= device.power_watts <= 1_400
+            assert len(device.power_source) >= 10
+            assert device.power_checked == ("recalled" not in device.power_source)
+
     def test_rates(self, device: Device) -> None:
         assert device.bandwidth_bytes_per_s is not None
         assert 50e9 < device.bandwidth_bytes_per_s < 10e12

@@ -7,10 +7,11 @@ from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.options import add_json, add_storage, choices_from, number, print_rows, whole
 from planner.cost import Cost, cost, read_prices
+from planner.energy import device_power, stated_power
 from planner.errors import BadFile, PlannerError
 from planner.export import to_json
 from planner.offers import Offer, find_offers
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
 from planner.speed.work import has_experts, prepare_speed
 from planner.units import shorten
 
@@ -28,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", type=whole, default=1_024, help="tokens of a prompt; default 1,024")
     parser.add_argument("--output", type=whole, default=256, help="tokens of an answer; default 256")
     parser.add_argument("--tensor-parallel", type=whole)
-    parser.add_argument("--watts", type=number, help="power of one device, for the energy of a token")
+    parser.add_argument(
+        "--watts", type=number, help="what one device draws; default: by the limit of its power, where known"
+    )
     parser.add_argument("--min-tokens-per-s", type=number, default=0.0, help="with --prices: what each user must get")
     parser.add_argument("--max-ttft", type=number, help="with --prices: seconds to the first token, at most")
     parser.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
@@ -63,7 +66,9 @@ def _cost(arguments: argparse.Namespace) -> Cost:
         users=arguments.users,
         prompt_tokens=arguments.prompt,
         output_tokens=arguments.output,
-        watts=None if arguments.watts is None else count * arguments.watts,
+        power=device_power(chosen.deployment.device, count, power_share())
+        if arguments.watts is None
+        else stated_power(count * arguments.watts),
     )
 
 
