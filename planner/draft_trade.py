@@ -11,13 +11,12 @@ from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
 from planner.speed.constants import SpeedConstants
+from planner.speed.draft_map import LONGEST_DRAFT
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
 from planner.speed.work import Model, has_experts, prepare_speed
 
 NONE = "none"
 """The point without a draft."""
-LONGEST_DRAFT = 16
-"""The best draft length is looked for up to here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +52,17 @@ class DraftPoint:
     tokens_per_s_user: float
 
 
-def draft_points(choices: Choices, wishes: Sequence[DraftWish], speed_engine: str) -> list[DraftPoint]:
+def draft_points(
+    choices: Choices, wishes: Sequence[DraftWish], speed_engine: str, architecture: Architecture | None = None
+) -> list[DraftPoint]:
     """The plan of *choices* without a draft and with each of *wishes*, at its users and context.
 
-    Raises PlannerError for an acceptance that is no share, and for a draft that the model cannot have.
+    *architecture* stands in for the model's name where a file was uploaded. Raises PlannerError for an acceptance that
+    is no share, and for a draft that the model cannot have.
     """
     if choices.draft_model is not None:
         raise PlannerError("A plan that has a draft already is compared with none: leave --draft-model out.")
-    architecture = load_model(choices.model, choices.online)
+    architecture = architecture or load_model(choices.model, choices.online)
     chosen = choose(choices, architecture)
     model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
     constants = find_speed_constants(speed_engine, chosen.deployment.device.name, has_experts(model.architecture))

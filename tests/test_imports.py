@@ -41,6 +41,7 @@ LAYERS = (
     ("planner.toml_tables",),
     ("planner.presets",),
     ("planner.performance_presets", "planner.model_facts", "planner.quality"),
+    ("planner.published_drafts",),
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),
@@ -57,7 +58,8 @@ LAYERS = (
     ("planner.serving",),
     ("planner.cache_comparison", "planner.spread", "planner.would_start"),
     ("planner.log_report",),
-    ("planner.cache_text", "planner.log_text", "planner.speed_text", "planner.table_words", "planner.which_text"),
+    ("planner.cache_text", "planner.log_text", "planner.table_words", "planner.which_text"),
+    ("planner.speculation_text", "planner.speed_text"),
     ("planner.cli_text", "planner.performance_text", "planner.serving_text"),
     ("planner.commands",),
     ("planner", "planner.cli", "planner.__main__"),
@@ -168,6 +170,7 @@ def test_charts_and_exports_are_made_without_streamlit() -> None:
         "ui.item_table",
         "ui.form",
         "ui.address",
+        "ui.draft_charts",
         "ui.speed_charts",
     }
 

@@ -76,6 +76,28 @@ def segments(key: str, label: str, options: Sequence[str], default: str, **more:
     return found
 
 
+def pills(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
+    """One of several, which wrap on a phone."""
+    _check(key, default, lambda text: text in options)
+    found: str = st.pills(
+        label,
+        list(options),
+        default=default,
+        required=True,
+        key=key,
+        bind="query-params",
+        **{"on_change": forget_notes, **more},
+    )
+    return found
+
+
+def slider(key: str, label: str, default: int, least: int, most: int, **more: Any) -> int:
+    """A whole number that is tried out by moving it."""
+    _check(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
+    found: int = st.slider(label, least, most, default, key=key, bind="query-params", on_change=forget_notes, **more)
+    return found
+
+
 def forget_notes() -> None:
     """Whatever a link asked for, the page is the reader's own now."""
     st.session_state.pop(NOTES, None)

@@ -1,11 +1,12 @@
 """What the pages about speed ask beside the set-up: whose constants, how long the answers are, one measured point."""
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from planner.answer import Answer
-from planner.choices import Chosen
+from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
 from planner.performance_presets import eight_bit_formats, find_speed_constants, speed_constants
 from planner.speed.constants import SpeedConstants
@@ -127,6 +128,12 @@ def ready(plan: Scenario, engine: str, measured: float | None = None) -> Pace:
         measured=measured or None,
         problem=problem,
     )
+
+
+def command(choices: Choices, verb: str, *more: str) -> str:
+    """The ``kvbudget`` command *verb* for the set-up, whose cards share every layer, and what it asks besides."""
+    shared = replace(choices, device_count=None, tensor_parallel=choices.device_count)
+    return f"{shared.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join(more)}"
 
 
 def say_problem(pace: Pace) -> None:

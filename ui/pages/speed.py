@@ -1,7 +1,5 @@
 """Speed: how fast for how many, where the curve bends, where memory ends it, and what the time goes to."""
 
-import shlex
-
 import streamlit as st
 
 from planner.choices import Choices
@@ -32,7 +30,7 @@ from planner.units import format_figure, format_seconds
 from ui import fields, page
 from ui.figure import figure
 from ui.html_table import swatches
-from ui.pace import Pace, answer_field, engine_field, measured_field, prompt_tokens, ready, say_problem
+from ui.pace import Pace, answer_field, command, engine_field, measured_field, prompt_tokens, ready, say_problem
 from ui.scenario import scenario
 from ui.speed_charts import KneeMarks, context_chart, first_token_chart, knee_chart, legend_entries, phase_bars
 from ui.words import set_up_line
@@ -295,11 +293,10 @@ def _context(pace: Pace) -> None:
 
 def _command(choices: Choices, pace: Pace, prompt: int) -> None:
     st.header("The same in a terminal", anchor=False)
-    words = choices.command().replace("kvbudget plan", "kvbudget speed", 1)
     more = ["--prompt", str(prompt), "--speed-engine", pace.engine]
     if pace.is_calibrated:
         more += ["--measured", f"{pace.measured:g}"]
-    st.code(f"{words} {shlex.join(more)}", language="bash", wrap_lines=True)
+    st.code(command(choices, "speed", *more), language="bash", wrap_lines=True)
 
 
 main()

@@ -1,0 +1,68 @@
+"""What drafts were published to have accepted, by kind; and which models of the list can draft for another."""
+
+from dataclasses import dataclass
+from statistics import median
+
+from planner import presets
+from planner.architecture import Architecture
+from planner.draft import EAGLE, MAX_VOCABULARY_DIFFERENCE, MTP, NGRAM
+from planner.errors import UnknownName
+from planner.performance_presets import drafts
+from planner.speculation import PublishedDraft
+
+MODEL = "draft model"
+METHODS = {
+    EAGLE: ("EAGLE", "EAGLE fr-spec", "EAGLE-3", "P-EAGLE"),
+    MTP: ("MTP",),
+    NGRAM: ("n-gram",),
+    MODEL: ("draft model",),
+}
+"""The published methods of each kind of draft that is planned here. Others draft trees, which have no single α."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedAcceptance:
+    """The middle and the ends of the published shares a token, and how many there are."""
+
+    low: float
+    typical: float
+    high: float
+    readings: int
+
+
+def published_acceptance(kind: str) -> PublishedAcceptance:
+    """What drafts of *kind* have accepted; of a chain whose length is not stated, the least that gives its tokens.
+
+    A chain of any length yields at most 1 / (1 − α) tokens a pass.
+    """
+    found = [alpha for draft in drafts().values() if draft.method in METHODS[kind] and (alpha := _acceptance(draft))]
+    return PublishedAcceptance(low=min(found), typical=median(found), high=max(found), readings=len(found))
+
+
+def smaller_siblings(architecture: Architecture) -> tuple[presets.ModelPreset, ...]:
+    """Models of the same family and vocabulary with less than half the parameters, the smallest first."""
+    try:
+        own = presets.find_model(architecture.name)
+    except UnknownName:
+        return ()
+    found = [
+        preset
+        for preset in presets.models()
+        if preset.family == own.family
+        and 2 * (preset.published_parameters or 0) < (own.published_parameters or 0)
+        and preset.published_parameters
+        and abs(_vocabulary(preset) - architecture.vocab_size) <= MAX_VOCABULARY_DIFFERENCE
+    ]
+    return tuple(sorted(found, key=lambda preset: preset.published_parameters or 0))
+
+
+def _acceptance(draft: PublishedDraft) -> float | None:
+    alpha = draft.acceptance_per_token()
+    if alpha is None and draft.method in METHODS[NGRAM] and draft.tokens_per_pass:
+        return 1 - 1 / draft.tokens_per_pass
+    return alpha
+
+
+def _vocabulary(preset: presets.ModelPreset) -> int:
+    text = preset.config.get("text_config", preset.config)
+    return int(text.get("vocab_size") or preset.config.get("vocab_size") or 0)

@@ -1,0 +1,107 @@
+"""What a page says about a draft: faster or slower, why, from when on; ``**`` marks what to stress."""
+
+from collections.abc import Sequence
+
+from planner.draft import EAGLE, MTP, NGRAM
+from planner.draft_trade import NONE, DraftPoint
+from planner.presets import find_model
+from planner.published_drafts import PublishedAcceptance
+from planner.speculation import Speculation
+from planner.speed.drafting import BatchSpeculation
+
+PASSES = "Of 34 published speed-ups of many requests, nine of them slow-downs, this model says which way rightly in 30."
+
+
+def verdict_title(speedup: float) -> str:
+    """Faster or slower, as large for the one as for the other."""
+    if round(speedup, 2) == 1:
+        return "No faster, no slower with a draft"
+    return f"{'Faster' if speedup > 1 else 'Slower'}: {speedup:.2f} times the speed"
+
+
+def together_sentence(found: BatchSpeculation, break_even: float | None, best: BatchSpeculation) -> str:
+    """What a pass costs and yields, from when on that pays, and the length that pays best."""
+    users = "one user" if found.users == 1 else f"{found.users:,} users together"
+    return (
+        f"For {users}, drafting {_tokens(found.draft_tokens)} takes {found.draft_s / found.step_s:.2f} of a step and "
+        f"checking them {found.verify_s / found.step_s:.2f}; that yields **{found.expected_tokens:.2f} tokens** "
+        f"instead of 1. {_pays(break_even)}; {_best(found.acceptance, best.draft_tokens, best.speedup)}"
+    )
+
+
+def alone_sentence(result: Speculation) -> str:
+    """The same by the plain formula."""
+    best = result.best_draft_tokens
+    said = (
+        f"at {result.acceptance:.0%} the longer the better."
+        if best is None
+        else _best(result.acceptance, best, result.best_speedup or 1.0)
+    )
+    return (
+        f"For one request alone, a draft of {_tokens(result.draft_tokens)} costs "
+        f"{result.draft_tokens * result.draft_cost:.2f} passes and yields **{result.expected_tokens:.2f} tokens** "
+        f"instead of 1. {_pays(result.break_even_acceptance)}; {said}"
+    )
+
+
+def users_sentence(points: Sequence[BatchSpeculation]) -> str:
+    """Until how many users the draft pays."""
+    slower = next((point for point in points if point.speedup < 1), None)
+    first = points[0]
+    if first.speedup < 1:
+        return "It makes one user slower already, and more users do not change that."
+    if slower is None:
+        return (
+            f"From {first.speedup:.2f} times for one user to **{points[-1].speedup:.2f} times** for "
+            f"{points[-1].users:,}: it never makes them slower here."
+        )
+    return (
+        f"{first.speedup:.2f} times for one user, and less for more: checking several tokens of many users is real "
+        f"arithmetic. **From about {slower.users:,} users on it makes all of them slower.**"
+    )
+
+
+def trade_sentence(points: Sequence[DraftPoint], users: int, asked_tokens: int) -> str:
+    """What the fastest of the drafts takes of the context."""
+    plain, best = points[0], max(points, key=lambda point: point.speedup)
+    each = "one user" if users == 1 else f"each of {users:,} users"
+    if best.draft == NONE:
+        return "None of these drafts makes it faster, so none is worth its memory."
+    if plain.max_context_tokens is None or best.max_context_tokens is None:
+        return f"**{draft_name(best)}** gives {best.speedup:.2f} times the speed. Memory sets no limit to the context."
+    lost = best.lost_tokens or 0
+    sentence = f"**{draft_name(best)}** gives {best.speedup:.2f} times the speed"
+    if not lost:
+        return f"{sentence} and takes no context: {each} keeps {plain.max_context_tokens:,} tokens."
+    left = best.max_context_tokens
+    enough = "" if left >= asked_tokens else f", **less than the {asked_tokens:,} asked for**"
+    return f"{sentence} and takes {lost:,} tokens: {each} keeps {left:,} of {plain.max_context_tokens:,}{enough}."
+
+
+def published_words(found: PublishedAcceptance) -> str:
+    """``54% – 78% in 11 published readings, the middle 69%``."""
+    if found.readings == 1:
+        return f"{found.typical:.0%} in the one published reading"
+    return f"{found.low:.0%} – {found.high:.0%} in {found.readings} published readings, the middle {found.typical:.0%}"
+
+
+def draft_name(point: DraftPoint) -> str:
+    """A draft as a person would call it."""
+    names = {NONE: "no draft", EAGLE: "EAGLE head", MTP: "MTP layers", NGRAM: "n-gram"}
+    return names[point.draft] if point.draft in names else find_model(point.draft).title
+
+
+def _tokens(count: int) -> str:
+    return "1 token" if count == 1 else f"{count:,} tokens"
+
+
+def _pays(break_even: float | None) -> str:
+    if break_even is None:
+        return "**It never pays** at this length, whatever is accepted"
+    return f"**It pays from {break_even:.0%} acceptance** at this length"
+
+
+def _best(acceptance: float, tokens: int, speedup: float) -> str:
+    if not tokens:
+        return f"at {acceptance:.0%} no length helps."
+    return f"at {acceptance:.0%} the best length is {tokens} ({speedup:.2f} times)."

@@ -1,0 +1,303 @@
+"""Charts of drafts: where they pay, what more users make of them, and the context that they cost."""
+
+import math
+from collections.abc import Sequence
+
+import altair as alt
+
+from planner.draft_trade import DraftPoint
+from planner.speculation_text import draft_name
+from planner.speed.draft_map import Cell
+from planner.speed.drafting import BatchSpeculation
+from ui import colours
+from ui.charts import doublings, finished, tooltip
+
+ROW_PX = 34
+FASTER = ("#E6F1FA", "#5AA5D8", "#0B4F8A")
+SLOWER = ("#FBE6D6", "#E0762B", "#8A3300")
+_BOLD = 600
+_FULL_OCTAVES = {True: 2.0, False: 1.0}
+"""Faster by four and slower by two have the deepest colour."""
+_EDGE = 0.015
+"""So near to 1 is neither."""
+
+
+def speculation_map(
+    cells: Sequence[Cell], acceptance: float, draft_tokens: int, ink: str = colours.INK
+) -> alt.LayerChart:
+    """Acceptance across, length up; the number in each cell, a staircase where it breaks even, a ring on the own."""
+    alphas = sorted({cell.acceptance for cell in cells})
+    lengths = sorted({cell.draft_tokens for cell in cells})
+    rows = [_cell_row(cell, alphas, lengths) for cell in cells]
+    labels = ", ".join(f"'{alpha:.0%}'" for alpha in alphas)
+    x = alt.X(
+        "left:Q",
+        title="drafted tokens that are accepted",
+        scale=alt.Scale(domain=[0, len(alphas)], nice=False),
+        axis=alt.Axis(
+            values=[index + 0.5 for index in range(len(alphas))],
+            labelExpr=f"[{labels}][floor(datum.value)]",
+            labelFlush=False,
+            labelOverlap=False,
+            grid=False,
+        ),
+    )
+    names = ", ".join(f"'{length}'" for length in lengths)
+    y = alt.Y(
+        "bottom:Q",
+        title="tokens drafted each time",
+        scale=alt.Scale(domain=[0, len(lengths)], nice=False),
+        axis=alt.Axis(
+            values=[index + 0.5 for index in range(len(lengths))],
+            labelExpr=f"[{names}][floor(datum.value)]",
+            labelOverlap=False,
+            grid=False,
+        ),
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(tooltip=tooltip("accepted", "drafted", "speed"))
+    middle = base.encode(x=_field(x, "middle"), y=_field(y, "center"))
+    own = middle.transform_filter(f"datum.alpha == {acceptance} && datum.tokens == {draft_tokens}")
+    layers = [
+        base.mark_rect().encode(x=x, x2="right:Q", y=y, y2="top:Q", color=alt.Color("fill:N", scale=None)),
+        middle.mark_text(fontWeight=_BOLD).encode(text="label:N", color=alt.Color("ink:N", scale=None)),
+        *_staircase(cells, alphas, lengths, x, y),
+        own.mark_point(shape="circle", size=900, filled=False, stroke=colours.DARK_TEXT, strokeWidth=3, opacity=1),
+    ]
+    return finished(alt.layer(*layers), height=ROW_PX * len(lengths) + 50)
+
+
+def users_chart(
+    points: Sequence[BatchSpeculation], asked: int, memory: int | None, ink: str = colours.INK
+) -> alt.LayerChart:
+    """What the same draft is worth for more and more users; below the rule it makes all of them slower."""
+    rows = [
+        {
+            "users": point.users,
+            "speedup": point.speedup,
+            "count": f"{point.users:,} users",
+            "speed": f"{point.speedup:.2f} times",
+        }
+        for point in points
+    ]
+    last = points[-1].users
+    speeds = [point.speedup for point in points]
+    low, high = min(0.9, min(speeds) - 0.1), max(1.15, max(speeds) + 0.15)
+    x = alt.X(
+        "users:Q",
+        title="users at once",
+        scale=alt.Scale(type="log", base=2, domain=[1, last], nice=False),
+        axis=alt.Axis(values=doublings(1, last), labelExpr="format(datum.value, ',d')", grid=False),
+    )
+    y = alt.Y(
+        "speedup:Q",
+        title="times the speed without a draft",
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(tickCount=5, format=".1f"),
+    )
+    held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
+    beyond = rows[max(0, len(held) - 1) :]
+    level = alt.Chart(alt.Data(values=[{"speedup": 1.0, "floor": low}])).encode(y=y)
+    line = alt.Chart(alt.Data(values=held)).encode(x=x, y=y, tooltip=tooltip("count", "speed"))
+    dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "speed"))
+    words = {"align": "left", "fontStyle": "italic", "color": ink}
+    layers = [
+        level.mark_rect(color=SLOWER[1], opacity=0.14).encode(
+            y2="floor:Q", x=alt.value(0), x2=alt.value(alt.ExprRef("width"))
+        ),
+        level.mark_rule(color=colours.RULE, strokeWidth=2),
+        level.mark_text(text="slower than without", dy=14, **words).encode(x=alt.value(8)),
+        dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
+        line.mark_line(color=colours.WEIGHTS, strokeWidth=3),
+        *_marked(next(p for p in points if p.users == asked), points, "you", x, y, ink),
+        *_full([point for point in points if point.users == memory and memory < last], points, x, y, ink),
+    ]
+    return finished(alt.layer(*layers), height=260)
+
+
+def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colours.INK) -> alt.LayerChart:
+    """The longest context of each user against the speed: to the right is longer, up is faster."""
+    rows = [
+        {
+            "tokens": point.max_context_tokens,
+            "speedup": point.speedup,
+            "from_tokens": points[0].max_context_tokens,
+            "from_speedup": 1.0,
+            "draft": draft_name(point),
+            "context": f"{point.max_context_tokens:,} tokens each",
+            "speed": f"{point.speedup:.2f} times",
+            "fits": point.fits,
+            "label": f"{draft_name(point)}: {point.speedup:.2f} times",
+        }
+        for point in points
+        if point.max_context_tokens is not None
+    ]
+    end = 1.08 * max(asked_tokens, *(row["tokens"] for row in rows))
+    speeds = [row["speedup"] for row in rows]
+    low, high = min(0.9, min(speeds) - 0.15), max(1.2, max(speeds) + 0.2)
+    x = alt.X(
+        "tokens:Q",
+        title="longest text of each user, tokens",
+        scale=alt.Scale(domain=[0, end], nice=False),
+        axis=alt.Axis(tickCount=5, format=",d"),
+    )
+    y = alt.Y(
+        "speedup:Q",
+        title="times the speed",
+        scale=alt.Scale(domain=[low, high], nice=False, zero=False),
+        axis=alt.Axis(tickCount=5, format=".1f"),
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, tooltip=tooltip("draft", "context", "speed"))
+    asked = alt.Chart(alt.Data(values=[{"tokens": asked_tokens}])).encode(x=x)
+    layers = [
+        alt.Chart(alt.Data(values=[{"speedup": 1.0}])).mark_rule(color=colours.RULE, strokeWidth=1.5).encode(y=y),
+        asked.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5),
+        asked.mark_text(text=f"asked: {asked_tokens:,}", color=ink, **_side(asked_tokens, end, gap=6)).encode(
+            y=alt.value(alt.ExprRef("height - 10"))
+        ),
+        base.transform_filter("datum.speedup != 1")
+        .mark_rule(color=colours.RULE, strokeWidth=1, opacity=0.6)
+        .encode(x=alt.X("from_tokens:Q"), x2="tokens:Q", y=alt.Y("from_speedup:Q"), y2="speedup:Q"),
+        base.transform_filter("datum.fits").mark_point(
+            shape="circle", size=120, filled=True, color=colours.FREE, opacity=1
+        ),
+        base.transform_filter("!datum.fits").mark_point(
+            shape="cross", size=140, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1
+        ),
+    ]
+    for row, dy in zip(rows, _heights(rows, end, high - low), strict=True):
+        label = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y, text="label:N")
+        layers.append(label.mark_text(dy=dy, color=ink, fontWeight=_BOLD, **_side(row["tokens"], end, gap=4)))
+    return finished(alt.layer(*layers), height=300)
+
+
+def _cell_row(cell: Cell, alphas: Sequence[float], lengths: Sequence[int]) -> dict[str, object]:
+    left, bottom = alphas.index(cell.acceptance), lengths.index(cell.draft_tokens)
+    fill = _fill(cell.speedup)
+    return {
+        "left": left,
+        "right": left + 1,
+        "middle": left + 0.5,
+        "bottom": bottom,
+        "top": bottom + 1,
+        "center": bottom + 0.5,
+        "alpha": cell.acceptance,
+        "tokens": cell.draft_tokens,
+        "fill": fill,
+        "ink": colours.DARK_TEXT if _luminance(fill) > 0.3 else colours.LIGHT_TEXT,
+        "label": f"{cell.speedup:.2f}",
+        "accepted": f"{cell.acceptance:.0%}",
+        "drafted": f"{cell.draft_tokens}",
+        "speed": f"{cell.speedup:.2f} times",
+    }
+
+
+def _fill(speedup: float) -> str:
+    """Pale at 1, deeper by the logarithm of the speed-up: blue above, orange below."""
+    if abs(speedup - 1) < _EDGE:
+        return FASTER[0] if speedup >= 1 else SLOWER[0]
+    faster = speedup >= 1
+    ramp = FASTER if faster else SLOWER
+    depth = min(1.0, abs(math.log2(speedup)) / _FULL_OCTAVES[faster]) * 2
+    index = min(1, int(depth))
+    return _mix(ramp[index], ramp[index + 1], depth - index)
+
+
+def _mix(first: str, second: str, share: float) -> str:
+    pairs = zip(_rgb(first), _rgb(second), strict=True)
+    return "#" + "".join(f"{round(a + share * (b - a)):02X}" for a, b in pairs)
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance as WCAG defines it."""
+    parts = [part / 255 for part in _rgb(colour)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _staircase(
+    cells: Sequence[Cell], alphas: Sequence[float], lengths: Sequence[int], x: alt.X, y: alt.Y
+) -> list[alt.Chart]:
+    """The line between slower and faster: a step up a row, and across where the next row begins elsewhere."""
+    speeds = {(cell.acceptance, cell.draft_tokens): cell.speedup for cell in cells}
+    edges = [sum(speeds[alpha, length] < 1 for alpha in alphas) for length in lengths]
+    if set(edges) in ({0}, {len(alphas)}):
+        return []
+    path = [{"left": edge, "bottom": row + end} for row, edge in enumerate(edges) for end in (0, 1)]
+    rows = [point | {"order": index} for index, point in enumerate(path)]
+    chart = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, order="order:Q")
+    return [
+        chart.mark_line(color="#FFFFFF", strokeWidth=6),
+        chart.mark_line(color=colours.DARK_TEXT, strokeWidth=3.5),
+    ]
+
+
+def _field(channel: alt.X | alt.Y, field: str) -> alt.X | alt.Y:
+    other = channel.copy()
+    other.shorthand = f"{field}:Q"
+    return other
+
+
+def _marked(
+    own: BatchSpeculation, points: Sequence[BatchSpeculation], name: str, x: alt.X, y: alt.Y, ink: str
+) -> list[alt.Chart]:
+    """The reader's own point."""
+    users = "1 user" if own.users == 1 else f"{own.users:,} users"
+    mark = _user_mark(own, x, y)
+    return [
+        mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
+        mark.mark_text(
+            text=f"{name}, {users}: {own.speedup:.2f} times", color=ink, fontWeight=_BOLD, **_clear(own, points, -1)
+        ),
+    ]
+
+
+def _full(
+    full: Sequence[BatchSpeculation], points: Sequence[BatchSpeculation], x: alt.X, y: alt.Y, ink: str
+) -> list[alt.Chart]:
+    """Where memory ends the line; its label on the other side of the line than the reader's own."""
+    layers = []
+    for point in full:
+        mark = _user_mark(point, x, y)
+        layers += [
+            mark.mark_point(shape="square", size=130, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
+            mark.mark_text(
+                text=f"memory full: {point.users:,}", color=ink, fontWeight=_BOLD, **_clear(point, points, 1)
+            ),
+        ]
+    return layers
+
+
+def _user_mark(point: BatchSpeculation, x: alt.X, y: alt.Y) -> alt.Chart:
+    return alt.Chart(alt.Data(values=[{"users": point.users, "speedup": point.speedup}])).encode(x=x, y=y)
+
+
+def _clear(point: BatchSpeculation, points: Sequence[BatchSpeculation], level: int) -> dict[str, object]:
+    """A side on which the line does not come; *level* is up (−1) or down where it is level."""
+    right_half = math.log2(point.users) > 0.55 * math.log2(points[-1].users)
+    rise = points[-1].speedup - points[0].speedup
+    falls = -1 if rise < -0.1 else 1 if rise > 0.1 else 0
+    dy = 18 * (level if not falls else (-falls if right_half else falls))
+    return {"align": "right" if right_half else "left", "dx": -4 if right_half else 4, "dy": dy}
+
+
+def _side(tokens: float, end: float, gap: int) -> dict[str, object]:
+    return {"align": "right", "dx": -gap} if tokens > 0.5 * end else {"align": "left", "dx": gap}
+
+
+def _heights(rows: Sequence[dict[str, float]], end: float, span: float) -> list[int]:
+    """Labels above their points; beneath for no draft, and where another one is close above."""
+    heights = []
+    for row in rows:
+        close = any(
+            other is not row
+            and abs(other["tokens"] - row["tokens"]) < 0.4 * end
+            and 0 <= other["speedup"] - row["speedup"] < 0.14 * span
+            and (other["speedup"], other["draft"]) > (row["speedup"], row["draft"])
+            for other in rows
+        )
+        heights.append(18 if close or row is rows[0] else -16)
+    return heights
