@@ -1,34 +1,61 @@
 """The inverse question about money: the cheapest cards that hold the users, and are fast enough for them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from statistics import mean
 
 from planner.answer import answer
 from planner.architecture import Architecture
 from planner.choices import Choices, choose
-from planner.cost import cost
+from planner.cost import MILLION, SECONDS_PER_HOUR, cost
 from planner.energy import device_power
+from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
+from planner.serving import MAX_DEVICES, ServingQuestion, replica_rate, replicas_for
 from planner.speed.answer import speed
 from planner.speed.work import has_experts, prepare_speed
 
 COUNTS = (1, 2, 4, 8)
-"""How many cards of a kind are tried, as tensor parallel."""
+"""How many cards of a kind are tried, and how many of them make a replica."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """Cards that do what was asked, and their price an hour together."""
+    """Cards that do what was asked, as *replicas* of *tensor_parallel* each, and their price an hour together.
+
+    Speed is that of requests that do not wait, *users* shared over the replicas.
+    """
 
     device: str
     device_count: int
+    tensor_parallel: int
+    replicas: int
     price_per_hour: float
     tokens_per_s_user: float
     time_to_first_token_s: float
     max_users: int | None
     output_per_million: float
     joules_per_output_token: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateOffer:
+    """Cards that take a rate of requests within a latency target, spare replicas included.
+
+    *rate_per_s* is the most that they take, *first_token_s* and *token_s* the 95th percentiles then. The price of a
+    million tokens is that at the rate asked for.
+    """
+
+    device: str
+    device_count: int
+    tensor_parallel: int
+    replicas: int
+    price_per_hour: float
+    rate_per_s: float
+    first_token_s: float
+    token_s: float
+    output_per_million: float
 
 
 def find_offers(
@@ -43,30 +70,107 @@ def find_offers(
 ) -> list[Offer]:
     """Every card of *prices* and count that does it, the cheapest hour first, of equal ones the faster.
 
-    *choices* say what is asked, users and context among it; *prices* are those of one device an hour.
+    *choices* say what is asked, users and context among it; *prices* are those of one device an hour. Of the ways to
+    make replicas of as many cards the fastest is kept.
     """
-    architecture = load_model(choices.model, online=choices.online)
+    architecture = load_model(choices.model, choices.online)
     found = []
     for device, price in prices.items():
         for count in COUNTS:
-            asked = replace(choices, device=device, tensor_parallel=count)
-            offer = _offer(asked, architecture, count * price, speed_engine, prompt_tokens, output_tokens)
-            late = offer and max_first_token_s is not None and offer.time_to_first_token_s > max_first_token_s
-            if offer and not late and offer.tokens_per_s_user >= min_tokens_per_s:
-                found.append(offer)
+            splits = (
+                _offer(
+                    replace(_free(choices), device=device, tensor_parallel=parallel, replicas=count // parallel),
+                    architecture,
+                    price,
+                    speed_engine,
+                    prompt_tokens,
+                    output_tokens,
+                )
+                for parallel in COUNTS
+                if count % parallel == 0
+            )
+            enough = [
+                offer
+                for offer in splits
+                if offer is not None
+                and offer.tokens_per_s_user >= min_tokens_per_s
+                and (max_first_token_s is None or offer.time_to_first_token_s <= max_first_token_s)
+            ]
+            if enough:
+                found.append(max(enough, key=lambda offer: offer.tokens_per_s_user))
     return sorted(found, key=lambda offer: (offer.price_per_hour, -offer.tokens_per_s_user))
+
+
+def find_rate_offers(
+    choices: Choices,
+    prices: Mapping[str, float],
+    question: ServingQuestion,
+    rate_per_s: float,
+    speed_engine: str,
+    spare_replicas: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> list[RateOffer]:
+    """As many cards of each kind as take *rate_per_s* within the target of *question*, the cheapest hour first.
+
+    *spare_replicas* may be lost. Replicas of 1, 2, 4 and 8 cards are tried, and of these the cheapest is kept; what
+    *question* says of counts is left out. *progress* is told each card before it is tried.
+    """
+    if not 0 < rate_per_s < float("inf"):
+        raise PlannerError(f"A rate of {rate_per_s:g} requests per second is not possible: it must be above 0.")
+    if not 0 <= spare_replicas <= MAX_DEVICES:
+        raise PlannerError(f"spare_replicas = {spare_replicas:,} is not possible: give 0 to {MAX_DEVICES:,}.")
+    architecture = load_model(choices.model, choices.online)
+    found = []
+    for device, price in prices.items():
+        if progress is not None:
+            progress(device)
+        offers = []
+        for parallel in COUNTS:
+            asked = replace(_free(choices), device=device, tensor_parallel=parallel)
+            _, most = replica_rate(asked, question, speed_engine, architecture)
+            if most is None or most.outcome is None:
+                continue
+            replicas = replicas_for(rate_per_s, most.rate_per_s) + spare_replicas
+            pace = most.outcome.time_per_output_token
+            hour = price * replicas * parallel
+            offers.append(
+                RateOffer(
+                    device=device,
+                    device_count=replicas * parallel,
+                    tensor_parallel=parallel,
+                    replicas=replicas,
+                    price_per_hour=hour,
+                    rate_per_s=replicas * most.rate_per_s,
+                    first_token_s=most.outcome.time_to_first_token.p95_s,
+                    token_s=0.0 if pace is None else pace.p95_s,
+                    output_per_million=MILLION
+                    * hour
+                    / (SECONDS_PER_HOUR * rate_per_s * mean(question.trace.output_tokens)),
+                )
+            )
+        if offers:
+            found.append(min(offers, key=lambda offer: (offer.price_per_hour, offer.token_s)))
+    return sorted(found, key=lambda offer: (offer.price_per_hour, offer.token_s))
+
+
+def _free(choices: Choices) -> Choices:
+    """*choices* without what they say of cards."""
+    return replace(
+        choices, memory=None, devices=None, device_count=None, pipeline_parallel=None, data_parallel=None, replicas=1
+    )
 
 
 def _offer(
     choices: Choices, architecture: Architecture, price: float, engine: str, prompt_tokens: int, output_tokens: int
 ) -> Offer | None:
-    """The cards of *choices*; ``None`` where the users do not fit."""
+    """The cards of *choices*, *price* an hour each; ``None`` where the users do not fit."""
     chosen = choose(choices, architecture)
-    memory = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    deployment = chosen.deployment
+    memory = answer(chosen.architecture, deployment, chosen.workload)
     if not memory.fits:
         return None
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
-    device, users = chosen.deployment.device, chosen.workload.users
+    model = prepare_speed(chosen.architecture, deployment, eight_bit_formats())
+    device, users = deployment.device, -(-chosen.workload.users // deployment.replicas)
     constants = find_speed_constants(engine, device.name, has_experts(model.architecture))
     pace = speed(
         model,
@@ -79,16 +183,19 @@ def _offer(
     paid = cost(
         model,
         constants,
-        price_per_hour=price,
+        price_per_hour=price * deployment.device_count,
         users=users,
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
-        power=device_power(device, chosen.deployment.device_count, power_share()),
+        power=device_power(device, deployment.device_count, power_share()),
     )
+    count = deployment.device_count * deployment.replicas
     return Offer(
         device=device.name,
-        device_count=chosen.deployment.device_count,
-        price_per_hour=price,
+        device_count=count,
+        tensor_parallel=deployment.tensor_parallel,
+        replicas=deployment.replicas,
+        price_per_hour=price * count,
         tokens_per_s_user=pace.tokens_per_s_user.value,
         time_to_first_token_s=pace.time_to_first_token.value_s,
         max_users=memory.max_users,

@@ -94,7 +94,7 @@ class ServingOption:
         """
         if self.rate_per_s == 0:
             return None
-        return math.ceil(rate_per_s / (self.rate_per_s / self.replicas) - 1e-9) + lost
+        return replicas_for(rate_per_s, self.rate_per_s / self.replicas) + lost
 
 
 def serving_options(choices: Choices, question: ServingQuestion, speed_engine: str) -> list[ServingOption]:
@@ -111,6 +111,22 @@ def serving_options(choices: Choices, question: ServingQuestion, speed_engine: s
         for option in _options(choices, question, speed_engine, 2**power, architecture)
     ]
     return sorted(found, key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas))
+
+
+def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
+    """How many replicas of *replica_rate_per_s* each take *rate_per_s*."""
+    return math.ceil(rate_per_s / replica_rate_per_s - 1e-9)
+
+
+def replica_rate(
+    choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture
+) -> tuple[Served, Sustained | None]:
+    """One replica on the cards of *choices*, and the most that it takes; ``None`` where it cannot hold the requests."""
+    asked = replace(choices, context=mean_tokens(question.trace), users=1)
+    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
+    if not _fits(replica, question):
+        return replica, None
+    return replica, sustained(question.trace, question.server(replica.pool_blocks), replica.step_time, question.target)
 
 
 def _options(

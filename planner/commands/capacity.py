@@ -4,14 +4,13 @@ from dataclasses import asdict
 from planner.batching.targets import MANY, Target
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
-from planner.commands.requests import add_requests, requests_from
+from planner.commands.requests import LEAST_REQUESTS, add_requests, requests_from
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.serving import ServingQuestion, serving_options
 from planner.units import parse_bytes
 
 DEFAULT_ENGINE = "vllm"
-DEFAULT_REQUESTS = 1_024
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rate is not None and arguments.rate <= 0:
         raise PlannerError("--rate takes requests a second, a number above 0.")
     if arguments.requests is None and arguments.trace is None:
-        arguments.requests = max(DEFAULT_REQUESTS, MANY * arguments.slots)
+        arguments.requests = max(LEAST_REQUESTS, MANY * arguments.slots)
     question = ServingQuestion(
         trace=requests_from(arguments, 1.0),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),

@@ -1,28 +1,32 @@
 import argparse
-import tomllib
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from planner.batching.targets import Target
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_json, add_storage, choices_from, number, print_rows, whole
-from planner.cost import Cost, cost, read_prices
+from planner.commands.exports import add_format, rows_as, write
+from planner.commands.options import add_storage, choices_from, number, whole
+from planner.commands.requests import requests_drawn
+from planner.cost import Cost, cost
 from planner.energy import device_power, stated_power
-from planner.errors import BadFile, PlannerError
-from planner.export import to_json
-from planner.offers import Offer, find_offers
+from planner.errors import PlannerError
+from planner.export import Row, to_json
+from planner.offers import find_offers, find_rate_offers
 from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
+from planner.price_files import load_prices
+from planner.serving import ServingQuestion
 from planner.speed.work import has_experts, prepare_speed
-from planner.units import shorten
 
 DEFAULT_ENGINE = "vllm"
+NOTHING = "No card of the table does this; ask for less context, users or speed."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
     parser.add_argument("--device", help="a name from 'kvbudget devices', with --price")
     parser.add_argument("--price", type=number, help="of one device, an hour, in any currency")
-    parser.add_argument("--prices", type=Path, help="a TOML file of prices, device = price an hour: finds the cheapest")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=8, help="requests that decode together; default 8")
@@ -32,26 +36,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watts", type=number, help="what one device draws; default: by the limit of its power, where known"
     )
-    parser.add_argument("--min-tokens-per-s", type=number, default=0.0, help="with --prices: what each user must get")
-    parser.add_argument("--max-ttft", type=number, help="with --prices: seconds to the first token, at most")
     parser.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
-    add_json(parser)
+    many = parser.add_argument_group("the cheapest of many")
+    many.add_argument("--prices", type=Path, help="TOML, device = price an hour, or CSV: device, price_per_hour")
+    many.add_argument("--min-tokens-per-s", type=number, default=0.0, help="what each user must get")
+    many.add_argument("--max-ttft", type=number, help="seconds to the first token, at most")
+    many.add_argument("--rate", type=number, help="requests a second instead of users: 95 of 100 within the latency")
+    many.add_argument("--max-time-per-token", type=number, help="with --rate: seconds between tokens, at most")
+    many.add_argument("--sigma", type=number, default=1.0, help="with --rate: spread of the lengths; default 1")
+    many.add_argument("--slots", type=whole, default=256, help="with --rate: requests that run at once on a replica")
+    many.add_argument("--spare", type=whole, default=0, help="with --rate: replicas that may be lost; default 0")
+    add_format(parser)
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write to this file instead of stdout")
 
 
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.prices is None) == (arguments.device is None or arguments.price is None):
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
-    if arguments.prices is not None:
-        rows = [asdict(offer) for offer in _offers(arguments)]
-        print_rows(rows, arguments.json, "No card of the table does this; ask for less context, users or speed.")
-        return DONE if rows else DOES_NOT_FIT
+    if arguments.prices is None:
+        return _one_card(arguments)
+    rows = _rate_offers(arguments) if arguments.rate is not None else _offers(arguments)
+    write(rows_as(arguments.format, rows, NOTHING), arguments.save, "--save")
+    return DONE if rows else DOES_NOT_FIT
+
+
+def _one_card(arguments: argparse.Namespace) -> int:
+    if arguments.rate is not None or arguments.format not in ("text", "json"):
+        raise PlannerError("--rate and tables are for --prices FILE; one card's cost is text or --json.")
     result = _cost(arguments)
-    if arguments.json:
-        print(to_json(result))
+    if arguments.format == "json":
+        text = to_json(result)
     else:
         from planner.performance_text import cost_text
 
-        print(cost_text(result))
+        text = cost_text(result)
+    write(f"{text}\n", arguments.save, "--save")
     return DONE
 
 
@@ -72,23 +91,44 @@ def _cost(arguments: argparse.Namespace) -> Cost:
     )
 
 
-def _offers(arguments: argparse.Namespace) -> list[Offer]:
-    context_tokens = arguments.context or arguments.prompt + arguments.output
-    return find_offers(
-        choices_from(arguments, context=context_tokens),
-        _read(arguments.prices),
+def _offers(arguments: argparse.Namespace) -> list[Row]:
+    if arguments.max_time_per_token is not None:
+        raise PlannerError("--max-time-per-token goes with --rate; for users say --min-tokens-per-s.")
+    found = find_offers(
+        choices_from(
+            arguments, context=arguments.prompt + arguments.output if arguments.context is None else arguments.context
+        ),
+        load_prices(arguments.prices),
         speed_engine=arguments.speed_engine,
         prompt_tokens=arguments.prompt,
         output_tokens=arguments.output,
         min_tokens_per_s=arguments.min_tokens_per_s,
         max_first_token_s=arguments.max_ttft,
     )
+    return [asdict(offer) for offer in found]
 
 
-def _read(path: Path) -> dict[str, float]:
-    shown = shorten(str(path))
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
-    return read_prices(table, shown)
+def _rate_offers(arguments: argparse.Namespace) -> list[Row]:
+    if arguments.min_tokens_per_s:
+        raise PlannerError("--min-tokens-per-s is for users; with --rate say --max-time-per-token.")
+    if arguments.max_ttft is None and arguments.max_time_per_token is None:
+        raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
+    question = ServingQuestion(
+        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, arguments.slots),
+        target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
+        slots=arguments.slots,
+    )
+    found = find_rate_offers(
+        choices_from(arguments),
+        load_prices(arguments.prices),
+        question,
+        arguments.rate,
+        arguments.speed_engine,
+        arguments.spare,
+        progress=_tell if sys.stderr.isatty() else None,
+    )
+    return [asdict(offer) for offer in found]
+
+
+def _tell(device: str) -> None:
+    print(f"trying {device}", file=sys.stderr, flush=True)

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from planner.batching.targets import MANY
 from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
 from planner.commands.options import number, whole
@@ -10,21 +11,23 @@ from planner.errors import BadFile, PlannerError
 from planner.performance_presets import find_request_set
 from planner.units import shorten
 
+LEAST_REQUESTS = 1_024
+LONGEST = 8_192
+"""Drawn prompts and answers are no longer, unless asked for."""
 
-def add_requests(parser: argparse.ArgumentParser, default_requests: int | None = None) -> None:
+
+def add_requests(parser: argparse.ArgumentParser) -> None:
     """Where requests come from; how fast they come is each command's own."""
     requests = parser.add_argument_group("requests: a file, a workload, or a number of them")
     requests.add_argument("--trace", type=Path, help="CSV with arrival, prompt and output; also Azure's and BurstGPT's")
     requests.add_argument("--workload", help="a named set of lengths, such as skewed-64")
-    requests.add_argument(
-        "--requests", type=whole, default=default_requests, help="how many to draw, or to read from the trace"
-    )
+    requests.add_argument("--requests", type=whole, help="how many to draw, or to read from the trace")
     requests.add_argument("--prompt", type=whole, default=512, help="median prompt in tokens; default 512")
     requests.add_argument("--output", type=whole, default=128, help="median answer in tokens; default 128")
     requests.add_argument(
         "--sigma", type=number, default=1.0, help="spread of lognormal lengths, 0: all equal; default 1"
     )
-    requests.add_argument("--longest", type=whole, default=8_192, help="no prompt or answer is longer; default 8,192")
+    requests.add_argument("--longest", type=whole, default=LONGEST, help="no prompt or answer is longer; default 8,192")
     requests.add_argument("--seed", type=whole, default=0)
 
 
@@ -43,6 +46,16 @@ def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -
         Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
         requests_per_s,
         arguments.seed,
+    )
+
+
+def requests_drawn(prompt_tokens: int, output_tokens: int, sigma: float, slots: int) -> Trace:
+    """As many as keep *slots* full for a while, one a second, with seed 0."""
+    return synthetic_trace(
+        max(LEAST_REQUESTS, MANY * slots),
+        Lengths(median_tokens=prompt_tokens, sigma=sigma, max_tokens=max(LONGEST, prompt_tokens)),
+        Lengths(median_tokens=output_tokens, sigma=sigma, max_tokens=max(LONGEST, output_tokens)),
+        requests_per_s=1.0,
     )
 
 

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         measured or _constants(arguments, model, context_tokens),
         context_tokens=context_tokens,
         users=chosen.workload.users,
-        prompt_tokens=arguments.prompt or context_tokens,
+        prompt_tokens=context_tokens if arguments.prompt is None else arguments.prompt,
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.capacity import largest
+from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
 from planner.speed.work import (
@@ -17,6 +18,8 @@ from planner.speed.work import (
 )
 
 MAX_BATCH = 2**14
+MAX_CHUNKS = 100_000
+"""A prompt in more chunks is refused, not computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,10 @@ def prompt_seconds(
     With a limit T each step has room for T − *beside* prompt tokens: ceil(prompt ÷ (T − beside)) steps.
     """
     own = for_prefill(constants)
+    if not 1 <= prompt_tokens <= MAX_TOKENS:
+        raise PlannerError(
+            f"prompt = {prompt_tokens:,} is not possible: give at least one prompt token and at most {MAX_TOKENS:,}."
+        )
     room = prompt_tokens
     if max_num_batched_tokens is None:
         beside = 0
@@ -148,6 +155,11 @@ def prompt_seconds(
                 f"max_num_batched_tokens = {max_num_batched_tokens:,} leaves no room for a prompt beside "
                 f"{beside:,} requests; raise it above {beside:,}."
             )
+    if prompt_tokens > MAX_CHUNKS * room:
+        raise PlannerError(
+            f"A prompt of {prompt_tokens:,} tokens in chunks of {room:,} takes more than {MAX_CHUNKS:,} steps; raise "
+            "max_num_batched_tokens."
+        )
     works = [
         mixed_work(model, beside, context_tokens, min(room, prompt_tokens - done), done)
         for done in range(0, prompt_tokens, room)
