@@ -92,6 +92,45 @@ SGLANG = st.builds(
         disable_hybrid_swa_memory=st.booleans(),
     ),
 )
+TENSORRT_LLM = st.builds(
+    Choices,
+    model=st.sampled_from(["llama-3.1-8b", "qwen3-30b-a3b", "deepseek-v2-lite"]),
+    memory=st.just(CARD),
+    engine=st.just("tensorrt_llm"),
+    engine_version=st.sampled_from([None, "0.17"]),
+    weights=st.sampled_from([None, "fp8"]),
+    kv_cache=st.sampled_from([None, "fp8", "nvfp4-kv"]),
+    tensor_parallel=st.sampled_from([None, 1, 2]),
+    pipeline_parallel=st.sampled_from([None, 2]),
+    data_parallel=st.sampled_from([None, 2]),
+    expert_parallel=st.sampled_from([None, 2]),
+    context=optional(CONTEXTS),
+    users=USERS,
+    set=chosen_settings(
+        free_gpu_memory_fraction=st.sampled_from(["0.5", "0.95"]),
+        max_tokens=st.integers(min_value=100, max_value=1_000_000),
+        tokens_per_block=st.sampled_from([32, 64]),
+        max_batch_size=st.integers(min_value=1, max_value=512),
+        max_num_tokens=st.integers(min_value=512, max_value=16_384),
+    ),
+)
+LMDEPLOY = st.builds(
+    Choices,
+    model=st.sampled_from(["llama-3.1-8b", "qwen3-30b-a3b", "deepseek-v2-lite"]),
+    memory=st.just(CARD),
+    engine=st.just("lmdeploy"),
+    engine_version=st.sampled_from([None, "0.9.2"]),
+    kv_cache=st.sampled_from([None, "fp16", "bf16"]),
+    tensor_parallel=st.sampled_from([None, 1, 2, 16]),
+    context=optional(CONTEXTS),
+    users=USERS,
+    set=chosen_settings(
+        cache_max_entry_count=st.sampled_from(["0.5", "0.95", "3000"]),
+        cache_block_seq_len=st.sampled_from([64, 128]),
+        quant_policy=st.sampled_from([0, 4, 8]),
+        max_batch_size=st.integers(min_value=1, max_value=512),
+    ),
+)
 TRANSFORMERS = st.builds(
     Choices,
     model=st.sampled_from(["llama-3.1-8b", "gemma-3-27b"]),
@@ -126,8 +165,8 @@ def without_command(choices: Choices) -> Choices:
     )
 
 
-@settings(max_examples=80)
-@given(VLLM | SGLANG | LLAMA_CPP | TRANSFORMERS)
+@settings(max_examples=100)
+@given(VLLM | SGLANG | TENSORRT_LLM | LMDEPLOY | LLAMA_CPP | TRANSFORMERS)
 def test_a_command_read_back_gives_the_same_budget(choices: Choices) -> None:
     """parse ∘ launch keeps every byte, the printed tokens and the state."""
     try:
@@ -180,6 +219,42 @@ def test_sglang_counts_all_devices_of_data_parallel_attention_as_its_tp() -> Non
     )
 
 
+def test_trtllm_serve_has_the_cache_s_settings_in_a_file() -> None:
+    choices = Choices(
+        model="llama-3.1-8b",
+        device="h100-sxm",
+        engine="tensorrt_llm",
+        kv_cache="fp8",
+        context=16_384,
+        tensor_parallel=2,
+        set=("free_gpu_memory_fraction=0.85", "max_batch_size=64"),
+    )
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert written.text == (
+        "cat > options.yaml <<'END'\nkv_cache_config:\n  free_gpu_memory_fraction: 0.85\n  dtype: fp8\nEND\n"
+        "trtllm-serve meta-llama/Llama-3.1-8B \\\n  --max_seq_len 16384 \\\n  --tp_size 2 \\\n"
+        "  --max_batch_size 64 \\\n  --kv_cache_free_gpu_memory_fraction 0.85 \\\n"
+        "  --extra_llm_api_options options.yaml"
+    )
+
+
+def test_lmdeploy() -> None:
+    choices = Choices(
+        model="llama-3.1-8b",
+        device="rtx-4090",
+        engine="lmdeploy",
+        context=16_384,
+        set=("quant_policy=8", "cache_max_entry_count=0.9"),
+    )
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert written.text == (
+        "lmdeploy serve api_server meta-llama/Llama-3.1-8B \\\n  --backend turbomind \\\n"
+        "  --session-len 16384 \\\n  --cache-max-entry-count 0.9 \\\n  --quant-policy 8"
+    )
+
+
 def test_llama_server_asks_for_the_context_of_all_slots() -> None:
     choices = Choices(
         model="llama-3.1-8b", memory="24GiB", weights="q4_k_m", engine="llama_cpp", context=8_192, set=("n_parallel=3",)
@@ -225,6 +300,11 @@ def test_nothing_runs_the_minimum() -> None:
         ("sglang", "python -m sglang.launch_server --tp 3 --dp 2 --enable-dp-attention", "not a multiple"),
         ("sglang", "python -m sglang.launch_server stray", "no use for"),
         ("sglang", "python serve.py", "sglang.launch_server"),
+        ("tensorrt_llm", "trtllm-serve a/b --unheard_of 3", "--unheard_of"),
+        ("tensorrt_llm", "cat > o.yaml <<'END'\nunheard_of: 3\nEND\ntrtllm-serve a/b", "unheard_of"),
+        ("tensorrt_llm", "python serve.py", "trtllm-serve"),
+        ("lmdeploy", "lmdeploy serve api_server a/b --session-len many", "not a whole number"),
+        ("lmdeploy", "lmdeploy chat a/b", "api_server"),
         ("llama_cpp", "llama-server stray", "no use for"),
         ("ollama", "ollama run llama3", "no line FROM"),
         ("transformers", "import torch", "no line MODEL"),

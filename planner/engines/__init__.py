@@ -17,6 +17,8 @@ ENGINES = {
     "ollama": ("planner.engines.llama_cpp", "Ollama"),
     "vllm": ("planner.engines.vllm", "Vllm"),
     "sglang": ("planner.engines.sglang", "Sglang"),
+    "tensorrt_llm": ("planner.engines.tensorrt_llm", "TensorrtLlm"),
+    "lmdeploy": ("planner.engines.lmdeploy", "Lmdeploy"),
 }
 """Each engine's module and class."""
 

@@ -12,6 +12,8 @@ from planner.launch.base import Launch
 LAUNCHERS = {
     "vllm": "planner.launch.vllm",
     "sglang": "planner.launch.sglang",
+    "tensorrt_llm": "planner.launch.tensorrt_llm",
+    "lmdeploy": "planner.launch.lmdeploy",
     "transformers": "planner.launch.transformers",
     "llama_cpp": "planner.launch.llama_cpp",
     "ik_llama_cpp": "planner.launch.llama_cpp",

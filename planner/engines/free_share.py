@@ -1,0 +1,142 @@
+"""Engines that load everything else first and give their cache a share of what is free then, in blocks of tokens."""
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+from planner.architecture import Architecture, LatentAttention, Layer, Mixer, SharedCache, distinct_layers
+from planner.deployment import Deployment, Workload
+from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.split import pipeline_ranks
+from planner.errors import PlannerError
+from planner.kv_cache import KVCacheSpec
+from planner.line_item import Basis
+from planner.units import format_bytes
+
+
+class FreeShare(PerRequest):
+    """Blocks that span all layers of a rank; every layer keeps every token.
+
+        pool = share · (memory − weights − runtime),  blocks = pool / (block · bytes of a token)
+
+    An engine says what a token takes in one layer, how long a block is, and what caps their number. *title* is what
+    it is called, *share_setting* the option for its share.
+    """
+
+    title: str
+    share_setting: str
+    cache_basis = Basis.RULE
+    follows_card = True
+
+    def check(self, deployment: Deployment) -> None:
+        """Refuses what the engine has no way to do."""
+        raise NotImplementedError
+
+    def layer_token_bytes(self, mixer: Mixer, deployment: Deployment) -> int:
+        """Bytes of one token in one attention layer of one rank."""
+        raise NotImplementedError
+
+    def block_tokens(self, deployment: Deployment) -> int:
+        """Tokens of one block."""
+        raise NotImplementedError
+
+    def most_blocks(self, deployment: Deployment) -> int | None:
+        """What settings cap the number of blocks at, ``None`` if none does."""
+        raise NotImplementedError
+
+    def share(self, deployment: Deployment) -> float:
+        """The part of what is free that the cache gets."""
+        return deployment.settings.number(self.share_setting)
+
+    def rounds_up(self, deployment: Deployment) -> bool:
+        """Whether the last block may exceed the share."""
+        return False
+
+    def batch(self, deployment: Deployment) -> int:
+        """Requests that run at once."""
+        raise NotImplementedError
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+        self.check(deployment)
+        return pipeline_ranks(architecture, deployment.pipeline_parallel)
+
+    def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
+        block, size = self.block_tokens(deployment), self._token_bytes(rank.layers, deployment)
+        return (KVCacheSpec(bytes_per_entry=block * size, tokens_per_entry=block),) if size else ()
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        """Whole blocks in the share of what *taken_bytes* leave; what they leave itself where that is nothing."""
+        free_bytes = memory_bytes - taken_bytes
+        size = self._block_bytes(rank, deployment)
+        if free_bytes <= 0 or not size:
+            return free_bytes
+        shared = self.share(deployment) * free_bytes / size
+        most = self.most_blocks(deployment)
+        blocks = ceil(shared) if self.rounds_up(deployment) else int(shared)
+        return size * (blocks if most is None else min(blocks, most))
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        if self.most_blocks(deployment) is not None:
+            return "settings cap the pool; the rest is not used"
+        return f"{self.share_setting} {self.share(deployment):g} of what is free after loading; the rest is not used"
+
+    def report(
+        self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
+    ) -> EngineReport | None:
+        """Blocks of the smallest rank and the tokens in them; ``None`` for a model that keeps nothing."""
+        sizes = [(pool.pool_bytes, self._block_bytes(pool.rank, deployment)) for pool in pools]
+        starts = [(max(0, room) // size, room) for room, size in sizes if size]
+        if not starts:
+            return None
+        blocks, room_bytes = min(starts)
+        block = self.block_tokens(deployment)
+        per_request = -(-workload.context_tokens // block)
+        return EngineReport(
+            version=deployment.settings.version,
+            pool_bytes=room_bytes,
+            pool_tokens=blocks * block,
+            max_concurrency=min(blocks / per_request, self.batch(deployment)),
+            longest_start_tokens=longest_start_tokens,
+            num_blocks=blocks,
+            block_size=block,
+            blocks_per_request=per_request,
+            groups=(f"{blocks:,} blocks of {block:,} tokens in {sum(_layer_counts(pools[0].rank.layers)):,} layers",),
+            refusals=tuple(self._refusals(blocks, room_bytes)),
+            notes=tuple(self._notes(blocks * block, deployment, workload)),
+        )
+
+    def _refusals(self, blocks: int, room_bytes: int) -> Iterator[str]:
+        if blocks <= 0:
+            yield (
+                f"{self.title} would refuse to start: weights and runtime leave {format_bytes(room_bytes)} for the "
+                "cache; take a smaller format, a smaller batch or more cards."
+            )
+
+    def _notes(self, pool_tokens: int, deployment: Deployment, workload: Workload) -> Iterator[str]:
+        settings = deployment.settings
+        said = "" if settings.stated else ", the newest whose rules were read; --engine-version names another"
+        yield f"Rules and defaults of {self.title} {settings.version}{said}."
+        if 0 < pool_tokens < workload.context_tokens:
+            yield f"{self.title} would start all the same, and cut every request off at {pool_tokens:,} tokens."
+
+    def _block_bytes(self, rank: Rank, deployment: Deployment) -> int:
+        return self.block_tokens(deployment) * self._token_bytes(rank.layers, deployment)
+
+    def _token_bytes(self, layers: tuple[Layer, ...], deployment: Deployment) -> int:
+        return sum(
+            count * self.layer_token_bytes(mixer, deployment)
+            for layer, count in distinct_layers(layers)
+            for mixer in layer.mixers
+            if not isinstance(mixer, SharedCache)
+        )
+
+
+def unknown_cache(title: str, mixer: Mixer) -> PlannerError:
+    """The refusal of a cache whose arithmetic is not known for the engine called *title*."""
+    what = "latent attention" if isinstance(mixer, LatentAttention) else f"a {type(mixer).__name__} layer"
+    return PlannerError(
+        f"How {title} keeps the cache of {what} is not known here: plan with engine minimum or transformers."
+    )
+
+
+def _layer_counts(layers: tuple[Layer, ...]) -> Iterator[int]:
+    return (count for layer, count in distinct_layers(layers) if layer.mixers)

@@ -1,0 +1,97 @@
+"""LMDeploy's TurboMind: blocks of 64 tokens in a share of what weights leave free."""
+
+from planner.architecture import Architecture, Attention, LatentAttention, Mixer
+from planner.deployment import Deployment
+from planner.engines.free_share import FreeShare, unknown_cache
+from planner.engines.split import heads_on_rank
+from planner.errors import PlannerError
+from planner.line_item import Basis, Kind, LineItem
+from planner.units import GIB
+
+CONTEXT = "context"
+_PLAIN, _SIXTEEN_BIT = 0, 16
+
+
+class Lmdeploy(FreeShare):
+    """LMDeploy (TurboMind): whole blocks in cache_max_entry_count of what is free, by version."""
+
+    name = "lmdeploy"
+    title = "LMDeploy"
+    share_setting = "cache_max_entry_count"
+
+    def check(self, deployment: Deployment) -> None:
+        settings = deployment.settings
+        if settings.rule("shared_latent") is None:
+            raise PlannerError(
+                f"LMDeploy {settings.version} is older than the rules that are known here: ask for 0.2.2 or later."
+            )
+        if deployment.device_count > deployment.tensor_parallel or deployment.expert_parallel > 1:
+            raise PlannerError("TurboMind is planned with --tensor-parallel alone; for more users give --replicas.")
+        key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
+        known = settings.rule("cache_formats")
+        if key != value or key not in known:
+            raise PlannerError(
+                f"TurboMind keeps its cache in {' or '.join(known)}, or as --set quant_policy=8 or 4 says; {key} and "
+                f"{value} were asked."
+            )
+
+    def layer_token_bytes(self, mixer: Mixer, deployment: Deployment) -> int:
+        """Keys and values of the rank's heads; quantised ones with a 16-bit scale and zero point a head and token.
+
+        A latent vector of 576 is kept once, for keys and values, since 0.12.2. Source:
+        src/turbomind/kernels/attention/block.h, Layout.
+        """
+        match mixer:
+            case Attention():
+                heads = heads_on_rank(mixer.num_key_value_heads, deployment.tensor_parallel, self.title)
+                return heads * (_head_bytes(mixer.head_dim, deployment) + _head_bytes(mixer.v_head_dim, deployment))
+            case LatentAttention(window_tokens=None, index_head_dim=0):
+                width = mixer.kv_lora_rank + mixer.qk_rope_head_dim
+                if width != deployment.settings.rule("shared_latent"):
+                    raise unknown_cache(f"LMDeploy {deployment.settings.version}", mixer)
+                return _head_bytes(width, deployment)
+            case _:
+                raise unknown_cache(self.title, mixer)
+
+    def block_tokens(self, deployment: Deployment) -> int:
+        tokens: int = deployment.settings.values["cache_block_seq_len"]
+        return tokens
+
+    def most_blocks(self, deployment: Deployment) -> int | None:
+        """Above 1 the "share" is the number of blocks itself."""
+        entries = super().share(deployment)
+        return int(entries) if entries > 1 else None
+
+    def share(self, deployment: Deployment) -> float:
+        return min(1.0, super().share(deployment))
+
+    def batch(self, deployment: Deployment) -> int:
+        given = deployment.settings.integer("max_batch_size")
+        if given is not None:
+            return given
+        rows = deployment.settings.rule("max_batch_sizes")
+        found: int = next(row["requests"] for row in rows if row["device"] in deployment.device.name)
+        return found
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        """What is gone before the cache is allocated; TurboMind's work space comes out of the share it leaves."""
+        spread = deployment.settings.rule("context_gib")
+        return (
+            LineItem(
+                name=CONTEXT,
+                kind=Kind.RUNTIME,
+                bytes=round(spread["expected"] * GIB),
+                low_bytes=round(spread["low"] * GIB),
+                high_bytes=round(spread["high"] * GIB),
+                basis=Basis.ASSUMED,
+                source="CUDA context, libraries and communicators: an assumption, no public start-up states them",
+            ),
+        )
+
+
+def _head_bytes(width: int, deployment: Deployment) -> int:
+    """One head's key or value of one token."""
+    bits = int(deployment.settings.text("quant_policy") or 0)
+    if bits == _PLAIN:
+        return deployment.kv_cache_k.bytes_for(width)
+    return -(-width * bits // 8) + 2 * _SIXTEEN_BIT // 8

@@ -1,0 +1,129 @@
+"""``trtllm-serve`` and its file of options from a plan, and back.
+
+Source: tensorrt_llm/commands/serve.py; tensorrt_llm/llmapi/llm_args.py, KvCacheConfig.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.choices import Choices, Chosen
+from planner.deployment import Deployment
+from planner.errors import PlannerError
+from planner.launch.base import (
+    MAX_COMMAND_CHARACTERS,
+    Launch,
+    hub_id,
+    known_name,
+    options_of,
+    shell,
+    whole_number,
+    words_of,
+)
+
+FILE = "options.yaml"
+CACHE_DTYPES = {"fp8": "fp8", "nvfp4-kv": "nvfp4"}
+"""Our formats by TensorRT-LLM's names; a cache in 16 bits follows from the model's own dtype."""
+VALUES = ("max_batch_size", "max_num_tokens")
+SPLITS = ("tp_size", "pp_size", "ep_size")
+IN_FILE = ("free_gpu_memory_fraction", "max_tokens", "tokens_per_block")
+"""Settings of the cache, which only the file has, but for the share."""
+_SHARE = "--kv_cache_free_gpu_memory_fraction"
+_HEREDOC = re.compile(r"<<'END'\n(.{0,2000}?)\nEND\n", re.DOTALL)
+_LINE = re.compile(r"^ *(\w{1,40}): *([\w.]{1,40})$", re.MULTILINE)
+
+
+def launch(choices: Choices, chosen: Chosen) -> Launch:
+    """The command, and before it the file with what the command line has no option for."""
+    deployment = chosen.deployment
+    content = list(_file(choices, deployment))
+    words = ["trtllm-serve", hub_id(choices.model), *_options(chosen, has_file=bool(content))]
+    before = "\n".join((f"cat > {FILE} <<'END'", *content, "END\n")) if content else ""
+    weights = deployment.weights
+    note = f"Name a checkpoint of {choices.model} in {weights.name}: TensorRT-LLM does not make one while it loads."
+    notes = () if weights.format is None else (note,)
+    return Launch(text=before + shell(words), language="sh", notes=notes)
+
+
+def _file(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    settings = deployment.settings
+    if _shares_attention(deployment):
+        yield "enable_attention_dp: true"
+    cache = [f"  {name}: {settings.values[name]}" for name in IN_FILE[1:] if name in settings.given]
+    if (choices.kv_cache or choices.kv_cache_k) and deployment.kv_cache_k.name in CACHE_DTYPES:
+        cache.append(f"  dtype: {CACHE_DTYPES[deployment.kv_cache_k.name]}")
+    if cache:
+        yield "kv_cache_config:"
+        # A file's cache settings take the place of the command's.
+        yield f"  {IN_FILE[0]}: {settings.values[IN_FILE[0]]}"
+        yield from cache
+
+
+def _options(chosen: Chosen, *, has_file: bool) -> Iterator[str]:
+    deployment, settings = chosen.deployment, chosen.deployment.settings
+    yield from ("--max_seq_len", str(chosen.workload.context_tokens))
+    tensor = deployment.tensor_parallel * (deployment.data_parallel if _shares_attention(deployment) else 1)
+    for name, size in zip(SPLITS, (tensor, deployment.pipeline_parallel, deployment.expert_parallel), strict=True):
+        if size > 1:
+            yield from (f"--{name}", str(size))
+    for name in VALUES:
+        if name in settings.given:
+            yield from (f"--{name}", str(settings.values[name]))
+    if IN_FILE[0] in settings.given:
+        yield from (_SHARE, str(settings.values[IN_FILE[0]]))
+    if has_file:
+        yield from ("--extra_llm_api_options", FILE)
+
+
+def _shares_attention(deployment: Deployment) -> bool:
+    return deployment.data_parallel > 1
+
+
+def parse(text: str, like: Choices) -> Choices:
+    """*like* with what file and command say; card, users and all else that neither has stay as they are."""
+    if len(text) > MAX_COMMAND_CHARACTERS:
+        raise PlannerError(
+            f"A command of {len(text):,} characters is not read; the limit is {MAX_COMMAND_CHARACTERS:,}."
+        )
+    file = _HEREDOC.search(text)
+    words = words_of(text[file.end() :] if file else text)
+    if words[:1] != ["trtllm-serve"]:
+        raise PlannerError("This is not a command that begins with trtllm-serve, or a file of options before it.")
+    flags = {"--max_seq_len": "context", _SHARE: f"set.{IN_FILE[0]}", "--extra_llm_api_options": "ignored"}
+    flags |= {f"--{name}": name for name in SPLITS} | {f"--{name}": f"set.{name}" for name in VALUES}
+    flags |= dict.fromkeys(("--host", "--port", "--backend", "--config"), "ignored")
+    found, sizes, given = replace(like, engine="tensorrt_llm", set=()), dict.fromkeys(SPLITS, 1), dict[str, str]()
+    for name, value in options_of(words[1:], flags, {"--trust_remote_code": "ignored="}):
+        if name.startswith("set."):
+            given[name.removeprefix("set.")] = value
+        elif name in sizes:
+            sizes[name] = whole_number(value, name)
+        elif name == "context":
+            found = replace(found, context=whole_number(value, name))
+        elif not name and value != "serve":
+            found = replace(found, model=value)
+    shares = False
+    for name, value in _LINE.findall(file[1]) if file else ():
+        if name == "dtype":
+            ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()}
+            found = replace(found, kv_cache=known_name(ours, value, name))
+        elif name == "enable_attention_dp":
+            shares = value == "true"
+        elif name in IN_FILE:
+            given[name] = value
+        else:
+            raise PlannerError(f"The option {name} of the file is not known here; leave it out.")
+    found = replace(found, set=tuple(f"{name}={value}" for name, value in given.items()))
+    return _split(found, sizes, shares)
+
+
+def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:
+    """Sizes as a plan has them: with data-parallel attention ``tp_size`` counts the replicas of attention."""
+    tensor, stages, experts = (sizes[name] for name in SPLITS)
+    return replace(
+        found,
+        tensor_parallel=found.tensor_parallel if shares or tensor == 1 else tensor,
+        data_parallel=tensor if shares and tensor > 1 else found.data_parallel,
+        pipeline_parallel=stages if stages > 1 else found.pipeline_parallel,
+        expert_parallel=experts if experts > 1 else (tensor if shares and tensor > 1 else found.expert_parallel),
+    )
