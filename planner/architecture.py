@@ -63,13 +63,15 @@ class CrossAttention:
 class LatentAttention:
     """Multi-head latent attention (MLA): one compressed vector and one rotary key a token, whatever the head count.
 
-    *index_head_dim* is the sparse-attention indexer's key width, 0 without one.
+    *index_head_dim* is the sparse-attention indexer's key width, 0 without one, *index_format* its format where that is
+    not the cache's own.
     """
 
     num_attention_heads: int
     kv_lora_rank: int
     qk_rope_head_dim: int
     index_head_dim: int = 0
+    index_format: NumberFormat | None = None
     window_tokens: int | None = None
 
 

@@ -70,7 +70,8 @@ def latent_bytes_per_token(attention: LatentAttention, key_format: NumberFormat)
     1152
     """
     latent = key_format.bytes_for(attention.kv_lora_rank + attention.qk_rope_head_dim)
-    return latent + (key_format.bytes_for(attention.index_head_dim) if attention.index_head_dim else 0)
+    index_format = attention.index_format or key_format
+    return latent + (index_format.bytes_for(attention.index_head_dim) if attention.index_head_dim else 0)
 
 
 def mixer_spec(mixer: Mixer, key_format: NumberFormat, value_format: NumberFormat) -> KVCacheSpec:

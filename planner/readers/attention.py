@@ -6,8 +6,8 @@ from planner.architecture import Attention, CrossAttention, LatentAttention, Mix
 from planner.formats import Role
 from planner.readers.attention_kinds import CHUNKED
 from planner.readers.decoder import Decoder
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.layer_words import FULL
-from planner.readers.layout import LayerPlan
 
 
 def attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
@@ -30,9 +30,11 @@ def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     values = decoder.values
     mixer = LatentAttention(
         num_attention_heads=plan.num_attention_heads,
-        kv_lora_rank=values.integer("kv_lora_rank"),
+        kv_lora_rank=plan.kv_lora_rank or values.integer("kv_lora_rank"),
         qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
         index_head_dim=_index_width(decoder) if plan.has_indexer else 0,
+        index_format=decoder.formats["fp32"] if decoder.is_on(decoder.structure.index_in_fp32) else None,
+        window_tokens=plan.window_tokens,
     )
     return (mixer,)
 
@@ -120,8 +122,9 @@ def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     values, hidden = decoder.values, decoder.hidden_size
     bias = decoder.is_on(decoder.structure.qkv_bias)
     query_rank = values.optional_integer("q_lora_rank")
-    rank, rope = values.integer("kv_lora_rank"), values.integer("qk_rope_head_dim", minimum=0)
-    nope, v_head_dim = values.integer("qk_nope_head_dim", minimum=0), values.integer("v_head_dim")
+    rank = plan.kv_lora_rank or values.integer("kv_lora_rank")
+    nope = plan.qk_nope_head_dim or values.integer("qk_nope_head_dim", minimum=0)
+    rope, v_head_dim = values.integer("qk_rope_head_dim", minimum=0), values.integer("v_head_dim")
     if query_rank is None:
         yield decoder.matrix("self_attn.q_proj", heads * (nope + rope), hidden)
     else:

@@ -11,7 +11,14 @@ CHUNKED = "chunked_attention"
 LATENT = "latent_attention"
 CROSS = "cross_attention"
 SPARSE = "sparse_attention"
-_KINDS = {FULL: FULL, SLIDING: SLIDING, CHUNKED: CHUNKED, "attention": FULL, "minimax_m3_sparse": SPARSE}
+_KINDS = {
+    FULL: FULL,
+    SLIDING: SLIDING,
+    CHUNKED: CHUNKED,
+    "attention": FULL,
+    "minimax_m3_sparse": SPARSE,
+    "window_attention": SLIDING,
+}
 
 
 def attention_kinds(decoder: Decoder, number: int) -> list[str]:
@@ -67,7 +74,7 @@ def _windowed(decoder: Decoder, number: int) -> list[bool]:
     match decoder.structure.windows:
         case "all":
             return [True] * number
-        case "pattern" | "pattern_from_first" | "pattern_and_first" as rule:
+        case "pattern" | "pattern_from_first" | "pattern_and_first" | "pattern_from_last" as rule:
             return _by_pattern(values, rule, number)
         case "upper":
             first = values.integer("max_window_layers", minimum=0)
@@ -84,7 +91,7 @@ def _by_pattern(values: Values, rule: str, number: int) -> list[bool]:
     pattern = values.get("sliding_window_pattern")
     if not isinstance(pattern, str):
         every = values.integer("sliding_window_pattern")
-        skipped = 0 if rule == "pattern_from_first" else 1
+        skipped = {"pattern_from_first": 0, "pattern_from_last": -number}.get(rule, 1)
         windowed = [(index + skipped) % every != 0 for index in range(number)]
         return [False, *windowed[1:]] if rule == "pattern_and_first" else windowed
     if not pattern or set(pattern) - set("LG"):

@@ -1,43 +1,87 @@
 """Audio towers by the name of their layout."""
 
-from planner.readers.tower_parts import Parts, attention, linear, norm, two_layers
+from planner.readers.conformers import gemma3n, gemma4, granite_speech, phi4_multimodal
+from planner.readers.speech_decoders import qwen2_5_omni_talker, qwen2_5_omni_token2wav
+from planner.readers.tower_parts import Parts, linear, norm, two_layers
 from planner.readers.values import Values
 
 
 def whisper(tower: Values, top: Values, text_size: int) -> Parts:
-    """Whisper's encoder: two convolutions, keys without a bias."""
-    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    """Whisper's encoder: two convolutions, learned positions, keys without a bias."""
+    yield "embed_positions.weight", tower.integer("max_source_positions"), tower.integer("hidden_size"), 1
+    yield from computed_positions(tower, top, text_size)
+
+
+def computed_positions(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same with positions that need no weights: GLM-ASR."""
+    hidden = tower.integer("hidden_size")
     yield from linear("conv1", hidden, 3 * tower.integer("num_mel_bins"))
     yield from linear("conv2", hidden, 3 * hidden)
-    yield "embed_positions.weight", tower.integer("max_source_positions"), hidden, 1
-    for name in ("q_proj", "v_proj", "out_proj"):
-        yield from linear(f"layers.self_attn.{name}", hidden, hidden, count)
-    yield from linear("layers.self_attn.k_proj", hidden, hidden, count, bias=False)
-    yield from two_layers("layers", hidden, tower.integer("intermediate_size"), hidden, count)
-    yield from norm("layers.self_attn_layer_norm", hidden, count)
-    yield from norm("layers.final_layer_norm", hidden, count)
+    yield from _layers(tower, key_bias=False)
     yield from norm("layer_norm", hidden)
 
 
-def gemma4(tower: Values, top: Values, text_size: int) -> Parts:
-    """Gemma 4's conformer: convolutions that halve time and pitch, two half feed-forward parts a layer."""
+def qwen2_5_omni(tower: Values, top: Values, text_size: int) -> Parts:
+    """Qwen2.5-Omni: the same with two learned tokens, and a projection into the text model."""
+    out = tower.integer("output_dim")
+    yield from computed_positions(tower, top, text_size)
+    yield "audio_bos_eos_token.weight", 2, out, 1
+    yield from linear("proj", out, tower.integer("hidden_size"))
+
+
+def qwen3_omni(tower: Values, top: Values, text_size: int) -> Parts:
+    """Qwen3-Omni and Qwen3-ASR: three convolutions that halve time and pitch, and two layers into the text model."""
+    hidden, channels = tower.integer("hidden_size"), tower.integer("downsample_hidden_size")
+    yield from linear("conv2d1", channels, 9)
+    yield from linear("conv2d2", channels, 9 * channels)
+    yield from linear("conv2d3", channels, 9 * channels)
+    yield from linear("conv_out", hidden, channels * -(-tower.integer("num_mel_bins") // 8), bias=False)
+    yield from _layers(tower, key_bias=True)
+    yield from norm("ln_post", hidden)
+    yield from two_layers("proj", hidden, hidden, tower.integer("output_dim"))
+
+
+def voxtral_realtime(tower: Values, top: Values, text_size: int) -> Parts:
+    """Voxtral Realtime: a causal encoder with rotary positions, RMSNorm, and gates without biases."""
     hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
-    first, second = tower.integers("subsampling_conv_channels", length=2, minimum=1)
-    bins = tower.integer("num_mel_bins") // 4
-    yield from linear("subsample.layer0.conv", first, 9, bias=False)
-    yield from norm("subsample.layer0.norm", first, bias=False)
-    yield from linear("subsample.layer1.conv", second, 9 * first, bias=False)
-    yield from norm("subsample.layer1.norm", second, bias=False)
-    yield from linear("subsample.input_proj_linear", hidden, second * bins, bias=False)
-    yield from two_layers("layers.feed_forward", hidden, 4 * hidden, hidden, 2 * count, bias=False)
-    yield from attention("layers.self_attn", hidden, count, qkv_bias=False, out_bias=False)
-    yield from linear("layers.self_attn.relative_k_proj", hidden, hidden, count, bias=False)
-    yield "layers.self_attn.per_dim_scale", 1, hidden // tower.integer("num_attention_heads"), count
-    yield from linear("layers.lconv1d.linear_start", 2 * hidden, hidden, count, bias=False)
-    yield from linear("layers.lconv1d.linear_end", hidden, hidden, count, bias=False)
-    yield "layers.lconv1d.depthwise_conv1d.weight", hidden, tower.integer("conv_kernel_size"), count
-    yield "layers.norms", 9, hidden, count
-    yield from linear("output_proj", tower.integer("output_proj_dims"), hidden)
+    width, intermediate = (
+        tower.integer("num_attention_heads") * tower.integer("head_dim"),
+        tower.integer("intermediate_size"),
+    )
+    yield from linear("conv1", hidden, 3 * tower.integer("num_mel_bins"))
+    yield from linear("conv2", hidden, 3 * hidden)
+    for name in ("q_proj", "v_proj"):
+        yield from linear(f"layers.self_attn.{name}", width, hidden, count)
+    yield from linear("layers.self_attn.k_proj", width, hidden, count, bias=False)
+    yield from linear("layers.self_attn.o_proj", hidden, width, count)
+    for name in ("gate_proj", "up_proj"):
+        yield from linear(f"layers.mlp.{name}", intermediate, hidden, count, bias=False)
+    yield from linear("layers.mlp.down_proj", hidden, intermediate, count)
+    yield "layers.norms", 2, hidden, count
+    yield from norm("norm", hidden, bias=False)
 
 
-AUDIO = {"whisper": whisper, "gemma4_audio": gemma4}
+def _layers(tower: Values, *, key_bias: bool) -> Parts:
+    """Whisper's encoder layers."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    for name in ("q_proj", "v_proj", "out_proj"):
+        yield from linear(f"layers.self_attn.{name}", hidden, hidden, count)
+    yield from linear("layers.self_attn.k_proj", hidden, hidden, count, bias=key_bias)
+    yield from two_layers("layers", hidden, tower.integer("intermediate_size"), hidden, count)
+    yield from norm("layers.self_attn_layer_norm", hidden, count)
+    yield from norm("layers.final_layer_norm", hidden, count)
+
+
+AUDIO = {
+    "whisper": whisper,
+    "computed_positions": computed_positions,
+    "gemma4_audio": gemma4,
+    "gemma3n_audio": gemma3n,
+    "phi4_multimodal": phi4_multimodal,
+    "granite_speech": granite_speech,
+    "qwen2_5_omni_audio": qwen2_5_omni,
+    "qwen2_5_omni_talker": qwen2_5_omni_talker,
+    "qwen2_5_omni_token2wav": qwen2_5_omni_token2wav,
+    "qwen3_omni_audio": qwen3_omni,
+    "voxtral_realtime": voxtral_realtime,
+}

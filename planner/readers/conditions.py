@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from planner.errors import UnsupportedModel
 from planner.readers.block_configs import block_values
 from planner.readers.family import Family
 from planner.readers.values import Values
+
+ANY = "*"
+"""In a condition: whatever the file says, as long as it says something."""
 
 
 def settle(
@@ -24,7 +28,9 @@ def settle(
     forced: dict[str, object] = {}
     structure = family.structure
     for condition in family.conditions:
-        if all(values.get(key) == wanted for key, wanted in condition.keys.items()):
+        if all(_holds(values, key, wanted) for key, wanted in condition.keys.items()):
+            if condition.refused:
+                raise UnsupportedModel(f"{values.where} {condition.refused}.")
             structure = replace(structure, **condition.structure)  # type: ignore[arg-type]
             for key, value in condition.values.items():
                 forced[key] = values.get(value) if isinstance(value, str) else value
@@ -33,3 +39,7 @@ def settle(
     if not forced and structure is family.structure:
         return family, values
     return replace(family, structure=structure), Values(table, model_type, family.aliases, defaults, forced)
+
+
+def _holds(values: Values, key: str, wanted: object) -> bool:
+    return values.has(key) if wanted == ANY else values.get(key) == wanted

@@ -6,7 +6,7 @@ from math import prod
 from planner.architecture import Tensor
 from planner.readers.decoder import Decoder
 from planner.readers.family import ExtraTensor, Size
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 
 _PLAN_SIZES = frozenset({"num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size"})
 
@@ -52,6 +52,9 @@ def _number(decoder: Decoder, size: Size, plan: LayerPlan | None) -> int:
         return size
     if size == "hidden_size":
         return decoder.hidden_size
+    more, _, less = size.partition(" - ")
+    if less:
+        return max(0, _number(decoder, more, plan) - _number(decoder, int(less) if less.isdecimal() else less, plan))
     if plan is not None and size in _PLAN_SIZES and getattr(plan, size):
         return int(getattr(plan, size))
     return decoder.values.integer(size)

@@ -137,13 +137,14 @@ def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]
 
 
 def _condition(entry: Mapping[str, object], defaults: Mapping[str, object], path: str, name: str) -> Condition:
-    _check_keys(entry, frozenset({"if", "structure", "values"}), ("if",), f"{path}: {name}")
+    _check_keys(entry, frozenset({"if", "structure", "values", "refused"}), ("if",), f"{path}: {name}")
     structure = _table(entry.get("structure", {}), f"{path}: {name}.structure")
     values = _table(entry.get("values", {}), f"{path}: {name}.values")
     return Condition(
         keys=_table(entry["if"], f"{path}: {name}.if"),
         structure=_switches(structure, defaults, path, f"{name}.structure"),
         values={key: _size(value, f"{path}: {name}.values.{key}") for key, value in values.items()},
+        refused=_text(entry.get("refused", ""), f"{path}: {name}.refused"),
     )
 
 

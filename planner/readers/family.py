@@ -11,7 +11,7 @@ from planner.records import dataclass
 FAMILY_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.+-]{0,79}", re.ASCII)
 """What a model_type may be called, and the file that describes it."""
 Size = int | str
-"""A number, or the name of a dimension of the layer or of a config key."""
+"""A number, or the name of a dimension of the layer or of a config key, or a difference of two: ``a - b``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +49,15 @@ class ExtraTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Where every key of *keys* has its value: other switches, and values that replace the file's own."""
+    """Where every key of *keys* has its value: other switches, and values that replace the file's own.
+
+    The value ``*`` is any that the file itself gives. *refused*: why files with these values cannot be counted.
+    """
 
     keys: Mapping[str, object]
     structure: Mapping[str, object] = field(default_factory=dict)
     values: Mapping[str, Size] = field(default_factory=dict)
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from planner.architecture import Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 
 
 def feed_forward_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
@@ -44,9 +44,7 @@ def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
         active = values.integer("num_experts_per_tok")
     size = values.same_in_all_layers("moe_intermediate_size") or values.integer("moe_intermediate_size")
     routes = experts + (values.optional_integer("zero_expert_num", minimum=0) or 0)
-    yield from decoder.linear(
-        "mlp.gate", routes, hidden, decoder.is_on(structure.router_bias), role=Role.ROUTER, replicated=True
-    )
+    yield from _router(decoder, routes)
     if by_table:
         yield Tensor(
             name="mlp.gate.tid2eid",
@@ -66,6 +64,19 @@ def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
         role = Role.EXPERT if tensor.role is Role.LINEAR else tensor.role
         yield replace(tensor, role=role, count=experts, active=min(active, experts))
     yield from _shared_experts(decoder, size)
+
+
+def _router(decoder: Decoder, routes: int) -> Iterator[Tensor]:
+    """One projection to a score an expert, or three layers below a narrower state (Zaya)."""
+    bias, width = decoder.is_on(decoder.structure.router_bias), decoder.values.optional_integer("router_hidden_size")
+    if width is None:
+        yield from decoder.linear("mlp.gate", routes, decoder.hidden_size, bias, role=Role.ROUTER, replicated=True)
+        return
+    layers = (("down_proj", width, decoder.hidden_size), ("fc1", width, width), ("fc2", width, width))
+    for name, rows, columns in layers:
+        yield from decoder.linear(f"mlp.gate.{name}", rows, columns, True, role=Role.ROUTER, replicated=True)
+    yield from decoder.norm("mlp.gate.norm", width)
+    yield from decoder.linear("mlp.gate.out_proj", routes, width, bias, role=Role.ROUTER, replicated=True)
 
 
 def _shared_experts(decoder: Decoder, expert_size: int) -> Iterator[Tensor]:

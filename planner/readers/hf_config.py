@@ -56,7 +56,7 @@ def read_config(
     rules = None if text.family else knowledge.unknown_rules()
     family = rules.bounding_family(text.table) if rules else text.family
     assert family is not None
-    top = Values(config, model_type)
+    top = Values(config, model_type, defaults=wrapper.defaults if wrapper and wrapper.nested else None)
     family, values = settle(family, text.table, text.model_type, text.fallback, text.lifted)
     if rules is not None:
         rules.check_understood(text.table, values)

@@ -17,11 +17,12 @@ def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
     streams = decoder.values.optional_integer("hc_mult")
     if streams is None:
         return
-    mixes = (2 + streams) * streams
+    is_mixed = decoder.is_on(decoder.structure.mixed_streams)
+    mixes = (2 + streams if is_mixed else 2) * streams
     for part in _PARTS:
         yield _mix(decoder, f"{part}.fn", mixes, streams)
         yield decoder.vector(f"{part}.base", mixes, role=Role.STATE)
-        yield decoder.vector(f"{part}.scale", 3, role=Role.STATE)
+        yield decoder.vector(f"{part}.scale", 3 if is_mixed else 2, role=Role.STATE)
 
 
 def final_mixing(decoder: Decoder) -> Iterator[Tensor]:

@@ -28,6 +28,13 @@ def layer_words(values: Values, rule: str) -> list[str]:
     return words
 
 
+def _written(values: Values) -> list[str]:
+    """No rule: the file has to say."""
+    raise UnsupportedModel(
+        f"{values.where}: layer_types is missing, and nothing else says what the layers are; add it."
+    )
+
+
 def _every_layer(values: Values) -> list[str]:
     return [LINEAR] * values.integer("num_hidden_layers")
 
@@ -36,6 +43,23 @@ def _interval(values: Values) -> list[str]:
     """Every n-th layer is full: Qwen3-Next."""
     every = values.integer("full_attention_interval")
     return _words(values, lambda index: (index + 1) % every == 0)
+
+
+def _local_layers(values: Values) -> list[str]:
+    """Windowed layers by their index where the file lists them, else all but every n-th: Inkling."""
+    number = values.integer("num_hidden_layers")
+    if values.has("local_layer_ids"):
+        local = frozenset(values.integers("local_layer_ids"))
+    else:
+        every = values.integer("sliding_window_pattern")
+        local = frozenset(index for index in range(number) if (index + 1) % every)
+    return ["hybrid_sliding" if index in local else "hybrid" for index in range(number)]
+
+
+def _second_of_four(values: Values) -> list[str]:
+    """The first layer and the second of every four are full, the others windowed: dots 3."""
+    number = values.integer("num_hidden_layers")
+    return [FULL if index == 0 or index % 4 == 1 else "sliding_attention" for index in range(number)]
 
 
 def _period(values: Values) -> list[str]:
@@ -101,8 +125,11 @@ def _words(values: Values, is_full: Callable[[int], bool]) -> list[str]:
 
 
 _RULES: dict[str, Callable[[Values], list[str]]] = {
+    "written": _written,
     "every": _every_layer,
     "interval": _interval,
+    "local_layers": _local_layers,
+    "second_of_four": _second_of_four,
     "period": _period,
     "indices": _indices,
     "one_based": _one_based,

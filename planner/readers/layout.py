@@ -7,7 +7,9 @@ from planner.errors import UnsupportedModel
 from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE, attention_kinds, window_tokens
 from planner.readers.decoder import Decoder
 from planner.readers.expert_layers import feed_forward_kinds
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.layer_words import FULL, layer_words
+from planner.readers.loops import looped
 from planner.readers.structure import LayerKind
 from planner.records import dataclass
 from planner.units import format_count, shorten
@@ -17,37 +19,28 @@ LIGHTNING = "lightning_attention"
 ATTENTION_AND_MAMBA2 = "attention_and_mamba2"
 FILTERED = "filtered_attention"
 TWICE_LATENT = "twice_latent_attention"
+WINDOWED_LATENT = "windowed_latent_attention"
+CONVOLVED = "convolved_attention"
+WINDOWED_CONVOLVED = "windowed_convolved_attention"
+COMPRESSED_CONVOLUTIONAL = "compressed_convolutional_attention"
+WINDOWED_COMPRESSED_CONVOLUTIONAL = "windowed_compressed_convolutional_attention"
+EXPERT_ATTENTION = "expert_attention"
 SHARED_AND_MAMBA = "shared_attention_and_mamba"
 SHARED_AND_MAMBA2 = "shared_attention_and_mamba2"
-_LATENT_KINDS = frozenset({LATENT, TWICE_LATENT})
+_LATENT_KINDS = frozenset({LATENT, TWICE_LATENT, WINDOWED_LATENT})
+_WINDOWED_KINDS = frozenset({SLIDING, CHUNKED, WINDOWED_LATENT, WINDOWED_CONVOLVED, WINDOWED_COMPRESSED_CONVOLUTIONAL})
 _SHARED_BLOCKS = frozenset({SHARED_AND_MAMBA, SHARED_AND_MAMBA2})
-WITH_ATTENTION = _SHARED_BLOCKS | {FULL, SLIDING, CHUNKED, CROSS, SPARSE, FILTERED, LIGHTNING, ATTENTION_AND_MAMBA2}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerPlan:
-    """Everything in which one layer differs from another; equal plans become the same Layer object.
-
-    *kind* is a key of ``mixers.MIXERS``; the dimensions are those of its attention, 0 where it has none.
-    *feed_forward* is ``dense``, ``experts``, ``hash_experts``, ``linear`` or ``none``; *intermediate_size* its width, 0
-    without one.
-    """
-
-    kind: str
-    feed_forward: str = ""
-    intermediate_size: int = 0
-    window_tokens: int | None = None
-    num_attention_heads: int = 0
-    num_key_value_heads: int = 0
-    head_dim: int = 0
-    v_head_dim: int = 0
-    shares_cache: bool = False
-    repeats_weights: bool = False
-    has_indexer: bool = False
+_CONVOLVED_KINDS = frozenset(
+    {CONVOLVED, WINDOWED_CONVOLVED, COMPRESSED_CONVOLUTIONAL, WINDOWED_COMPRESSED_CONVOLUTIONAL}
+)
+_PLAIN_KINDS = frozenset(
+    {FULL, SLIDING, CHUNKED, CROSS, SPARSE, FILTERED, LIGHTNING, ATTENTION_AND_MAMBA2, EXPERT_ATTENTION}
+)
+WITH_ATTENTION = _SHARED_BLOCKS | _PLAIN_KINDS | _CONVOLVED_KINDS
 
 
 def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
-    """One plan a layer, in order."""
+    """One plan a layer, in the order in which a token meets them."""
     named = _named_kinds(decoder)
     kinds = [kind.mixer for kind in named]
     shared = _shared(decoder, len(kinds))
@@ -55,7 +48,7 @@ def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
     widths = _feed_forward_widths(decoder, kinds, shared)
     feed_forward = feed_forward_kinds(decoder, len(kinds))
     repeats = _repeats(decoder, kinds)
-    return tuple(
+    plans = tuple(
         replace(
             plan,
             feed_forward=kind.feed_forward or usual,
@@ -64,6 +57,7 @@ def plan_layers(decoder: Decoder) -> tuple[LayerPlan, ...]:
         )
         for plan, kind, usual, width, is_repeated in zip(attention, named, feed_forward, widths, repeats, strict=True)
     )
+    return looped(decoder, plans)
 
 
 def _named_kinds(decoder: Decoder) -> list[LayerKind]:
@@ -92,7 +86,7 @@ def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bo
     """Each layer's kind with the dimensions of its attention, if it has any."""
     if not any(kind in _LATENT_KINDS or kind in WITH_ATTENTION for kind in kinds):
         return [LayerPlan(kind=kind) for kind in kinds]
-    window = window_tokens(decoder) if any(kind in (SLIDING, CHUNKED) for kind in kinds) else None
+    window = window_tokens(decoder) if any(kind in _WINDOWED_KINDS for kind in kinds) else None
     layers = zip(
         kinds,
         _dimension(decoder, "num_attention_heads", kinds),
@@ -103,19 +97,32 @@ def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bo
         _indexers(decoder, len(kinds)),
         strict=True,
     )
-    plans = []
+    plans: list[LayerPlan] = []
     for kind, heads, key_value_heads, head_dim, v_head_dim, shares_cache, has_indexer in layers:
+        bounded = window if kind in _WINDOWED_KINDS else None
         if kind in _LATENT_KINDS:
             heads = heads or decoder.values.integer("num_attention_heads")
-            plans.append(LayerPlan(kind=kind, num_attention_heads=heads, has_indexer=has_indexer))
+            has_indexer = has_indexer and kind != WINDOWED_LATENT
+            plan = LayerPlan(kind=kind, num_attention_heads=heads, has_indexer=has_indexer, window_tokens=bounded)
+            plans.append(plan)
         elif kind in WITH_ATTENTION:
             heads = heads or decoder.values.integer("num_attention_heads")
             plan = _standard_plan(decoder, kind, heads, key_value_heads, head_dim, v_head_dim)
-            bounded = window if kind in (SLIDING, CHUNKED) else None
             plans.append(replace(plan, window_tokens=bounded, shares_cache=shares_cache))
         else:
             plans.append(LayerPlan(kind=kind))
-    return plans
+    return _with_latent_sizes(decoder, plans, kinds)
+
+
+def _with_latent_sizes(decoder: Decoder, plans: list[LayerPlan], kinds: Sequence[str]) -> list[LayerPlan]:
+    """*plans* with the rank and width that latent attention has in each layer."""
+    if not any(kind in _LATENT_KINDS for kind in kinds):
+        return plans
+    ranks, widths = (_dimension(decoder, key, kinds, minimum=0) for key in ("kv_lora_rank", "qk_nope_head_dim"))
+    return [
+        replace(plan, kv_lora_rank=rank or 0, qk_nope_head_dim=width or 0) if plan.kind in _LATENT_KINDS else plan
+        for plan, rank, width in zip(plans, ranks, widths, strict=True)
+    ]
 
 
 def _standard_plan(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from planner.architecture import Mixer, Recurrence, StateTensor, Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.state_space import convolution
 from planner.readers.states import conv_state, recurrent_state
 

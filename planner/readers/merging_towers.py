@@ -63,6 +63,15 @@ def glm4v(tower: Values, top: Values, text_size: int) -> Parts:
 
 def glm5_next(tower: Values, top: Values, text_size: int) -> Parts:
     """GLM-5.3: GLM-4V's encoder with biases, normed heads, no positions of its own, and a wider merger."""
+    yield from _normed_glm(tower, tower.integer("projection_intermediate_size"))
+
+
+def glm_ocr(tower: Values, top: Values, text_size: int) -> Parts:
+    """GLM-OCR: the same, and a merger as many times wider as an image has colours."""
+    yield from _normed_glm(tower, tower.integer("out_hidden_size") * (tower.optional_integer("num_channels") or 3))
+
+
+def _normed_glm(tower: Values, merger_size: int) -> Parts:
     hidden, out, count = tower.integer("hidden_size"), tower.integer("out_hidden_size"), tower.integer("depth")
     bias = tower.flag("attention_bias")
     yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
@@ -76,7 +85,7 @@ def glm5_next(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("downsample", out, hidden * tower.integer("spatial_merge_size") ** 2)
     yield from linear("merger.proj", out, out, bias=False)
     yield from norm("merger.post_projection_norm", out)
-    yield from gated("merger", out, tower.integer("projection_intermediate_size"), 1, bias=False)
+    yield from gated("merger", out, merger_size, 1, bias=False)
 
 
 def step3p7(tower: Values, top: Values, text_size: int) -> Parts:

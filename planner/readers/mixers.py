@@ -7,16 +7,22 @@ from importlib import import_module
 from planner.architecture import Mixer, Tensor
 from planner.readers.attention_kinds import CHUNKED, CROSS, LATENT, SLIDING, SPARSE
 from planner.readers.decoder import Decoder
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.layer_words import FULL
 from planner.readers.layout import (
     ATTENTION_AND_MAMBA2,
+    COMPRESSED_CONVOLUTIONAL,
+    CONVOLVED,
+    EXPERT_ATTENTION,
     FILTERED,
     LIGHTNING,
     SHARED_AND_MAMBA,
     SHARED_AND_MAMBA2,
     TWICE_LATENT,
+    WINDOWED_COMPRESSED_CONVOLUTIONAL,
+    WINDOWED_CONVOLVED,
     WINDOWED_KEY,
-    LayerPlan,
+    WINDOWED_LATENT,
 )
 from planner.records import dataclass
 
@@ -34,6 +40,8 @@ _Names = tuple[str, str, str]
 
 _STANDARD = ("attention", "attention", "attention_tensors")
 _SHARED = (("attention", "attention", ""), ("shared_block", "", "shared_block_tensors"))
+_CONVOLVED = ("convolved_attention", "convolved", "convolved_tensors")
+_COMPRESSED = ("convolved_attention", "compressed_convolutional", "compressed_convolutional_tensors")
 _MAMBA = ("state_space", "mamba", "mamba_tensors")
 _MAMBA2 = ("state_space", "mamba2", "mamba2_tensors")
 
@@ -44,7 +52,13 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
     SPARSE: (("attention", "sparse_attention", "sparse_tensors"),),
     CROSS: (("attention", "cross_attention", "cross_tensors"),),
     FILTERED: (_STANDARD, ("localized_filtering", "localized_filter", "localized_filter_tensors")),
+    CONVOLVED: (_CONVOLVED,),
+    WINDOWED_CONVOLVED: (_CONVOLVED,),
+    COMPRESSED_CONVOLUTIONAL: (_COMPRESSED,),
+    WINDOWED_COMPRESSED_CONVOLUTIONAL: (_COMPRESSED,),
+    EXPERT_ATTENTION: (("attention", "attention", ""), ("expert_attention", "", "expert_attention_tensors")),
     LATENT: (("attention", "latent_attention", "latent_tensors"),),
+    WINDOWED_LATENT: (("attention", "latent_attention", "latent_tensors"),),
     TWICE_LATENT: (*(("attention", "latent_attention", ""),) * 2, ("shortcut", "", "twice_latent_tensors")),
     WINDOWED_KEY: (("compressed_attention", "windowed_key", "windowed_key_tensors"),),
     "heavily_compressed_attention": (("compressed_attention", "heavily_compressed", "heavily_compressed_tensors"),),

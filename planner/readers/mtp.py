@@ -8,7 +8,8 @@ from planner.errors import UnsupportedModel
 from planner.formats import Role
 from planner.readers.decoder import Decoder
 from planner.readers.hyper_connections import final_mixing
-from planner.readers.layout import WINDOWED_KEY, LayerPlan, plan_layers
+from planner.readers.layer_plan import LayerPlan
+from planner.readers.layout import WINDOWED_KEY, plan_layers
 from planner.readers.text_model import build_layer
 from planner.units import shorten
 

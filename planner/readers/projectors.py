@@ -1,5 +1,23 @@
 """Projectors from a tower into the text model, by the name of their layout."""
 
+from planner.readers.merging_projectors import (
+    aya_vision,
+    cohere2_vision,
+    deepseek_vl2,
+    idefics3,
+    internvl,
+    kimi,
+    kimi_k3,
+    lfm2_vl,
+    lfm3_vl,
+    merged_two_layers,
+    minicpmv,
+    minimax_m3,
+    mistral3,
+    muse_glimmer,
+    phi3_v,
+    step3p7,
+)
 from planner.readers.tower_parts import Parts, linear, norm, two_layers
 from planner.readers.values import Values
 
@@ -28,15 +46,6 @@ def llava_next(tower: Values, top: Values, text_size: int) -> Parts:
     yield from llava(tower, top, text_size)
 
 
-def mistral3(tower: Values, top: Values, text_size: int) -> Parts:
-    """A merger of neighbouring patches, then two layers."""
-    hidden, bias = tower.integer("hidden_size"), top.flag("multimodal_projector_bias")
-    merge = top.optional_integer("spatial_merge_size") or 2
-    yield from norm("norm", hidden, bias=False)
-    yield from linear("patch_merger.merging_layer", hidden, hidden * merge * merge, bias=False)
-    yield from two_layers("linear", hidden, text_size, text_size, bias=bias)
-
-
 def llama4(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("linear_1", text_size, tower.integer("vision_output_dim"), bias=False)
 
@@ -45,44 +54,9 @@ def mllama(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("multi_modal_projector", text_size, tower.integer("vision_output_dim"))
 
 
-def kimi(tower: Values, top: Values, text_size: int) -> Parts:
-    """A merger of two by two patches."""
-    hidden = tower.integer("hidden_size")
-    yield from norm("pre_norm", hidden)
-    yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size)
-
-
-def kimi_k3(tower: Values, top: Values, text_size: int) -> Parts:
-    """The same without biases, with a norm before and one after."""
-    hidden = tower.integer("hidden_size")
-    yield from norm("pre_norm", hidden, bias=False)
-    yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size, bias=False)
-    yield from norm("post_norm", text_size, bias=False)
-
-
-def internvl(tower: Values, top: Values, text_size: int) -> Parts:
-    """A pixel shuffle of two by two patches, then two layers."""
-    shuffled = 4 * tower.integer("hidden_size")
-    yield from norm("layer_norm", shuffled)
-    yield from two_layers("linear", shuffled, text_size, text_size)
-
-
 def one_layer(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix with a bias: PaliGemma, Qwen2-Audio."""
     yield from linear("linear", text_size, tower.integer("hidden_size"))
-
-
-def idefics3(tower: Values, top: Values, text_size: int) -> Parts:
-    """A pixel shuffle by ``scale_factor``, then one matrix."""
-    scale = top.optional_integer("scale_factor") or 2
-    yield from linear("modality_projection", text_size, tower.integer("hidden_size") * scale * scale, bias=False)
-
-
-def phi3_v(tower: Values, top: Values, text_size: int) -> Parts:
-    """Two layers over four patches, and learned separators."""
-    shuffled = 4 * tower.integer("hidden_size")
-    yield "separators", 2, shuffled, 1
-    yield from two_layers("img_projection", shuffled, text_size, text_size)
 
 
 def voxtral(tower: Values, top: Values, text_size: int) -> Parts:
@@ -90,35 +64,75 @@ def voxtral(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", tower.integer("intermediate_size"), text_size, text_size, bias=False)
 
 
-def muse_glimmer(tower: Values, top: Values, text_size: int) -> Parts:
-    """An adapter over merged patches, then one matrix."""
-    wide = top.integer("projector_hidden_size")
-    yield from two_layers("vision_adapter", top.integer("out_hidden_size"), wide, wide, bias=False)
-    yield from linear("vision_projection", text_size, wide, bias=False)
-
-
-def minimax_m3(tower: Values, top: Values, text_size: int) -> Parts:
-    """Two layers before neighbouring patches are merged, and two after."""
-    wide = top.optional_integer("projector_hidden_size") or text_size
-    merged = text_size * tower.integer("spatial_merge_size") ** 2
-    yield from two_layers("linear", tower.integer("hidden_size"), wide, text_size)
-    yield from two_layers("merge_linear", merged, wide, text_size)
-
-
-def deepseek_vl2(tower: Values, top: Values, text_size: int) -> Parts:
-    """A pixel shuffle of two by two patches, two layers, and learned separators of rows and views."""
-    width = tower.integer("n_embed")
-    yield from two_layers("layers", 4 * tower.integer("input_dim"), width, width)
-    yield "separators", 2, width, 1
-
-
 def gemma4_unified(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix, from patches or from audio frames."""
     yield from linear("embedding_projection", text_size, tower.integer("output_proj_dims"), bias=False)
 
 
-def step3p7(tower: Values, top: Values, text_size: int) -> Parts:
-    yield from linear("projector", text_size, 4 * tower.integer("hidden_size"), bias=top.flag("projector_bias"))
+def gemma3n(tower: Values, top: Values, text_size: int) -> Parts:
+    """Tokens of its own, a norm for these and one for what the tower sees, then one matrix."""
+    hidden = tower.integer("hidden_size")
+    yield "embedding", tower.integer("vocab_size"), hidden, 1
+    yield "norms", 2, hidden, 1
+    yield from linear("embedding_projection", text_size, hidden, bias=False)
+
+
+def aria(tower: Values, top: Values, text_size: int) -> Parts:
+    """Learned queries that attend to the patches through two projections in a row, and two layers without biases."""
+    hidden = tower.integer("hidden_size")
+    queries = max(size for size in (top.table("projector_patch_to_query_dict") or {}).values() if type(size) is int)
+    yield "query", queries, hidden, 1
+    yield from linear("cross_attn.qkv", 3 * hidden, hidden, bias=False)
+    yield from linear("cross_attn.in_proj", 3 * hidden, hidden)
+    yield from linear("cross_attn.out_proj", hidden, hidden)
+    yield from linear("cross_attn.linear", hidden, hidden)
+    yield from norm("layer_norm", hidden, 3)
+    yield from two_layers("feed_forward", hidden, text_size, text_size, bias=False)
+
+
+def vipllava(tower: Values, top: Values, text_size: int) -> Parts:
+    """A norm and two layers over several of the tower's layers side by side."""
+    seen = len(top.entries("vision_feature_layers" if top.has("vision_feature_layers") else "vision_feature_layer"))
+    wide = seen * tower.integer("hidden_size")
+    yield from norm("projector_layernorm", wide)
+    yield from two_layers("linear", wide, text_size, text_size)
+
+
+def phi4_multimodal(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers, and learned separators of rows and views."""
+    hidden = tower.integer("hidden_size")
+    yield "separators", 2, hidden, 1
+    yield from two_layers("img_projection", hidden, text_size, text_size)
+
+
+def got_ocr2(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two convolutions up to the text model's width, and one matrix."""
+    channels = tower.integer("output_channels")
+    yield from linear("conv_upsampler1", 2 * channels, 9 * channels, bias=False)
+    yield from linear("conv_upsampler2", text_size, 18 * channels, bias=False)
+    yield from linear("multimodal_projector", text_size, text_size)
+
+
+def janus(tower: Values, top: Values, text_size: int) -> Parts:
+    """As many layers as *depth*, all of the width that the first leads into."""
+    width = tower.integer("projection_dim")
+    yield from linear("aligner.fc1", width, tower.integer("hidden_size"))
+    yield from linear("aligner.hidden_layers", width, width, tower.integer("depth") - 1)
+
+
+def two_plain_layers(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers of the text model's width, whatever the file says of biases."""
+    yield from two_layers("linear", tower.integer("hidden_size"), text_size, text_size)
+
+
+def glmasr(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers over four frames, twice the text model's width between."""
+    yield from two_layers("linear", tower.integer("intermediate_size"), 2 * text_size, text_size)
+
+
+def from_output(tower: Values, top: Values, text_size: int) -> Parts:
+    """One matrix from where the tower's own merger led."""
+    yield from linear("projector", text_size, tower.integer("out_hidden_size"))
 
 
 PROJECTORS = {
@@ -141,4 +155,19 @@ PROJECTORS = {
     "gemma4_unified": gemma4_unified,
     "step3p7": step3p7,
     "deepseek_vl2": deepseek_vl2,
+    "gemma3n": gemma3n,
+    "lfm2_vl": lfm2_vl,
+    "lfm3_vl": lfm3_vl,
+    "merged_two_layers": merged_two_layers,
+    "minicpmv": minicpmv,
+    "aria": aria,
+    "cohere2_vision": cohere2_vision,
+    "aya_vision": aya_vision,
+    "vipllava": vipllava,
+    "phi4_multimodal": phi4_multimodal,
+    "got_ocr2": got_ocr2,
+    "janus": janus,
+    "two_plain_layers": two_plain_layers,
+    "glmasr": glmasr,
+    "from_output": from_output,
 }

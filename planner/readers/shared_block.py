@@ -10,7 +10,7 @@ from planner.architecture import Tensor
 from planner.readers.attention import attention_tensors
 from planner.readers.decoder import Decoder
 from planner.readers.feed_forward import mlp
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 
 
 def shared_block_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from planner.architecture import Mixer, Recurrence, Tensor
 from planner.readers.decoder import Decoder
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.state_space import convolution
 from planner.readers.states import conv_state
 

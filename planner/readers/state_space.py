@@ -7,7 +7,7 @@ from planner.architecture import Mixer, Recurrence, Tensor
 from planner.errors import UnsupportedModel
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 from planner.readers.states import conv_state, recurrent_state
 from planner.units import format_count
 

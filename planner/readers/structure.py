@@ -11,7 +11,17 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "attention": ("standard", "latent"),
     "qk_norm_width": ("head", "all"),
     "feed_forward": ("gated", "plain"),
-    "windows": ("none", "all", "pattern", "pattern_from_first", "pattern_and_first", "upper", "alternating_lower"),
+    "windows": (
+        "none",
+        "all",
+        "pattern",
+        "pattern_from_first",
+        "pattern_and_first",
+        "pattern_from_last",
+        "upper",
+        "alternating_lower",
+    ),
+    "loops": ("none", "stacks", "middle", "span", "steps"),
     "window_kind": ("sliding", "chunked"),
     "mtp": ("none", "copies", "shared", "shared_dense", "shared_windowed", "pattern", "qwen"),
 }
@@ -33,7 +43,8 @@ class Structure:
     where ``block_configs`` lists them one by one, else a hybrid's.
 
     *windows* is the rule where the file has no pattern of its own: ``pattern`` makes each ``sliding_window_pattern``-th
-    layer full (``pattern_from_first`` counts from the first, ``pattern_and_first`` adds it), ``upper`` windows the
+    layer full (``pattern_from_first`` counts from the first, ``pattern_from_last``
+    from the last, ``pattern_and_first`` adds the first), ``upper`` windows the
     layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it. *windowed* says whether
     windows are on at all.
     """
@@ -83,8 +94,14 @@ class Structure:
     """A state-space mixer normalises inside: Mamba its three small projections, Mamba-2 its output."""
     weighted_streams: Switch = True
     """The streams of hyper-connections are weighed before the head, not averaged."""
+    index_in_fp32: Switch = False
+    """The class keeps the sparse-attention indexer's keys in 32 bits, whatever the cache's format."""
+    mixed_streams: Switch = True
+    """The streams of hyper-connections are mixed with each other, not only read and written."""
     low_rank_gates: Switch = True
     """Kimi Delta Attention's two gates go through one head's width."""
+    loops: str = "none"
+    """Which layers a token goes through more than once, see ``loops.py``."""
     mtp: str = "none"
     """Prediction layers as files store them: with copies of embedding and head, sharing them, or dense beside that."""
     extra_embedding_rows: int = 0

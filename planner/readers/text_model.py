@@ -8,7 +8,8 @@ from planner.readers.decoder import Decoder
 from planner.readers.extra import layer_extras, outer_extras
 from planner.readers.feed_forward import feed_forward_tensors
 from planner.readers.hyper_connections import final_mixing, layer_mixing
-from planner.readers.layout import LayerPlan, plan_layers
+from planner.readers.layer_plan import LayerPlan
+from planner.readers.layout import plan_layers
 from planner.readers.mixers import mixer_rule
 
 _NORMS = ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm", "post_feedforward_layernorm")
@@ -23,6 +24,8 @@ def build_layers(decoder: Decoder) -> tuple[Layer, ...]:
 
 def build_layer(decoder: Decoder, plan: LayerPlan) -> Layer:
     rule = mixer_rule(plan.kind)
+    if plan.runs_again:
+        return Layer(kind=plan.kind, mixers=rule.mixers(decoder, plan), tensors=())
     return Layer(
         kind=plan.kind,
         mixers=rule.mixers(decoder, plan),
@@ -62,6 +65,7 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
     yield from final_mixing(decoder)
     yield from outer_extras(decoder)
     if not tied:
-        yield decoder.matrix("lm_head", vocab_size, width, role=Role.HEAD)
+        words = values.optional_integer("head_vocab_size") or vocab_size
+        yield decoder.matrix("lm_head", words, width, role=Role.HEAD)
     if decoder.is_on(structure.head_bias):
         yield decoder.vector("lm_head.bias", vocab_size, role=Role.BIAS, replicated=False)

@@ -1,6 +1,16 @@
 """Vision towers by the name of their layout, from their own config (*tower*) and the whole file's (*top*)."""
 
-from planner.readers.merging_towers import ernie4_5_vl, glm4v, glm5_next, qwen2_5_vl, qwen2_vl, qwen3_vl, step3p7
+from planner.readers.merging_towers import (
+    ernie4_5_vl,
+    glm4v,
+    glm5_next,
+    glm_ocr,
+    qwen2_5_vl,
+    qwen2_vl,
+    qwen3_vl,
+    step3p7,
+)
+from planner.readers.patch_towers import backbone, lfm3, minicpmv, ovis2, rotary_siglip, sam, siglip
 from planner.readers.tower_parts import (
     Parts,
     attention,
@@ -24,21 +34,6 @@ def clip(tower: Values, top: Values, text_size: int) -> Parts:
     yield from norm("pre_layernorm", hidden)
     yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
     yield from norm("post_layernorm", hidden)
-
-
-def siglip(tower: Values, top: Values, text_size: int) -> Parts:
-    """SigLIP, with its attention-pooling head unless the config leaves it out."""
-    hidden, intermediate = tower.integer("hidden_size"), tower.integer("intermediate_size")
-    yield from linear("patch_embedding", hidden, pixels(tower))
-    yield "position_embedding.weight", patches(tower), hidden, 1
-    yield from encoder("layers", hidden, intermediate, tower.integer("num_hidden_layers"))
-    yield from norm("post_layernorm", hidden)
-    if tower.get("vision_use_head") is not False:
-        yield "head.probe", 1, hidden, 1
-        yield from linear("head.attention.in_proj", 3 * hidden, hidden)
-        yield from linear("head.attention.out_proj", hidden, hidden)
-        yield from norm("head.layernorm", hidden)
-        yield from two_layers("head.mlp", hidden, intermediate, hidden)
 
 
 def pixtral(tower: Values, top: Values, text_size: int) -> Parts:
@@ -191,4 +186,11 @@ VISION = {
     "step3p7": step3p7,
     "ernie4_5_vl": ernie4_5_vl,
     "muse_glimmer": muse_glimmer,
+    "glm_ocr": glm_ocr,
+    "rotary_siglip": rotary_siglip,
+    "minicpmv": minicpmv,
+    "ovis2": ovis2,
+    "sam": sam,
+    "lfm3": lfm3,
+    "backbone": backbone,
 }

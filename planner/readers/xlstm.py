@@ -6,7 +6,7 @@ from math import ceil
 from planner.architecture import Mixer, Recurrence, StateTensor, Tensor
 from planner.formats import Role
 from planner.readers.decoder import Decoder
-from planner.readers.layout import LayerPlan
+from planner.readers.layer_plan import LayerPlan
 
 
 def mlstm(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:

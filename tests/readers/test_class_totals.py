@@ -1,6 +1,7 @@
 """The classes in presets/class_defaults/ against the library's own: shallow shapes with other widths, biases and ties.
 
-``tests/data/class_totals.json`` holds what transformers counts for each, so that no torch is needed here.
+``tests/data/class_totals.json`` holds what transformers counts for each, and what its cache keeps where that
+was read, so that no torch is needed here.
 """
 
 import json
@@ -11,6 +12,7 @@ import pytest
 
 from planner.readers.hf_config import read_config
 from planner.weights import parameters
+from tests.oracle import our_reading
 from tests.readers.knowledge import KNOWLEDGE, NAMES, find_family
 
 DATA: dict[str, Any] = json.loads(
@@ -18,9 +20,19 @@ DATA: dict[str, Any] = json.loads(
 )
 
 
-@pytest.mark.parametrize("case", DATA["totals"], ids=lambda case: case["config"]["model_type"])
+def _model_type(case: dict[str, Any]) -> str:
+    return str(case["config"]["model_type"])
+
+
+@pytest.mark.parametrize("case", DATA["totals"], ids=_model_type)
 def test_parameters_are_those_of_the_librarys_class(case: dict[str, Any]) -> None:
     assert parameters(read_config(case["config"], KNOWLEDGE)) == case["parameters"]
+
+
+@pytest.mark.parametrize("case", [case for case in DATA["totals"] if "cache_bytes" in case], ids=_model_type)
+def test_cache_is_the_librarys(case: dict[str, Any]) -> None:
+    expected = {int(tokens): size for tokens, size in case["cache_bytes"].items()}
+    assert our_reading(read_config(case["config"], KNOWLEDGE), tuple(expected)).cache_bytes == expected
 
 
 def test_every_case_is_of_a_family_in_presets() -> None:

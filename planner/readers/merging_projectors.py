@@ -1,0 +1,124 @@
+"""Projectors that bring neighbouring patches together on the way into the text model."""
+
+from planner.readers.tower_parts import Parts, linear, norm, two_layers
+from planner.readers.values import Values
+
+
+def mistral3(tower: Values, top: Values, text_size: int) -> Parts:
+    """A merger of neighbouring patches, then two layers."""
+    hidden, bias = tower.integer("hidden_size"), top.flag("multimodal_projector_bias")
+    merge = top.optional_integer("spatial_merge_size") or 2
+    yield from norm("norm", hidden, bias=False)
+    yield from linear("patch_merger.merging_layer", hidden, hidden * merge * merge, bias=False)
+    yield from two_layers("linear", hidden, text_size, text_size, bias=bias)
+
+
+def kimi(tower: Values, top: Values, text_size: int) -> Parts:
+    """A merger of two by two patches."""
+    hidden = tower.integer("hidden_size")
+    yield from norm("pre_norm", hidden)
+    yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size)
+
+
+def kimi_k3(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same without biases, with a norm before and one after."""
+    hidden = tower.integer("hidden_size")
+    yield from norm("pre_norm", hidden, bias=False)
+    yield from two_layers("proj", 4 * hidden, 4 * hidden, text_size, bias=False)
+    yield from norm("post_norm", text_size, bias=False)
+
+
+def internvl(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle of two by two patches, then two layers."""
+    shuffled = 4 * tower.integer("hidden_size")
+    yield from norm("layer_norm", shuffled)
+    yield from two_layers("linear", shuffled, text_size, text_size)
+
+
+def idefics3(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle by ``scale_factor``, then one matrix."""
+    scale = top.optional_integer("scale_factor") or 2
+    yield from linear("modality_projection", text_size, tower.integer("hidden_size") * scale * scale, bias=False)
+
+
+def phi3_v(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers over four patches, and learned separators."""
+    shuffled = 4 * tower.integer("hidden_size")
+    yield "separators", 2, shuffled, 1
+    yield from two_layers("img_projection", shuffled, text_size, text_size)
+
+
+def muse_glimmer(tower: Values, top: Values, text_size: int) -> Parts:
+    """An adapter over merged patches, then one matrix."""
+    wide = top.integer("projector_hidden_size")
+    yield from two_layers("vision_adapter", top.integer("out_hidden_size"), wide, wide, bias=False)
+    yield from linear("vision_projection", text_size, wide, bias=False)
+
+
+def minimax_m3(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers before neighbouring patches are merged, and two after."""
+    wide = top.optional_integer("projector_hidden_size") or text_size
+    merged = text_size * tower.integer("spatial_merge_size") ** 2
+    yield from two_layers("linear", tower.integer("hidden_size"), wide, text_size)
+    yield from two_layers("merge_linear", merged, wide, text_size)
+
+
+def deepseek_vl2(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle of two by two patches, two layers, and learned separators of rows and views."""
+    width = tower.integer("n_embed")
+    yield from two_layers("layers", 4 * tower.integer("input_dim"), width, width)
+    yield "separators", 2, width, 1
+
+
+def step3p7(tower: Values, top: Values, text_size: int) -> Parts:
+    yield from linear("projector", text_size, 4 * tower.integer("hidden_size"), bias=top.flag("projector_bias"))
+
+
+def lfm2_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle, a norm unless the file leaves it out, and two layers."""
+    shuffled = tower.integer("hidden_size") * (top.optional_integer("downsample_factor") or 2) ** 2
+    wide, bias = top.integer("projector_hidden_size"), top.get("projector_bias") is not False
+    if top.get("projector_use_layernorm") is not False:
+        yield from norm("layer_norm", shuffled)
+    yield from two_layers("linear", shuffled, wide, text_size, bias=bias)
+
+
+def lfm3_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """A norm, and two layers over merged patches."""
+    hidden = tower.integer("hidden_size")
+    wide, bias = top.integer("projector_hidden_size"), top.get("projector_bias") is not False
+    yield from norm("layer_norm", hidden)
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from two_layers("linear", merged, wide, text_size, bias=bias)
+
+
+def merged_two_layers(tower: Values, top: Values, text_size: int) -> Parts:
+    """A norm over each patch, and two layers over two by two: PaddleOCR-VL."""
+    hidden = tower.integer("hidden_size")
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from norm("pre_norm", hidden)
+    yield from two_layers("linear", merged, merged, text_size)
+
+
+def minicpmv(tower: Values, top: Values, text_size: int) -> Parts:
+    """MiniCPM-V 4.6: as many mergers of two by two patches as *merger_times*, the last into the text model."""
+    merged = 4 * tower.integer("hidden_size")
+    times = top.optional_integer("merger_times") or 1
+    yield from norm("merger.pre_norm", merged, times)
+    if times > 1:
+        yield from two_layers("merger.linear", merged, merged, tower.integer("hidden_size"), times - 1)
+    yield from two_layers("merger.out_linear", merged, merged, text_size)
+
+
+def cohere2_vision(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle, and a gated layer whose halves become one."""
+    wide = top.integer("alignment_intermediate_size")
+    shuffled = tower.integer("hidden_size") * (top.optional_integer("downsample_factor") or 2) ** 2
+    yield from linear("linear_1", wide, shuffled)
+    yield from linear("linear_2", text_size, wide // 2)
+
+
+def aya_vision(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same with a norm before."""
+    yield from norm("layernorm", tower.integer("hidden_size") * (top.optional_integer("downsample_factor") or 2) ** 2)
+    yield from cohere2_vision(tower, top, text_size)

@@ -1,0 +1,69 @@
+"""Write what the library counts for a family into its data file: ``python -m tests.class_totals FAMILY``.
+
+Each case is the family's class defaults with few layers: parameters, and the cache of a short and of a long request.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.oracle import CLASS_TOTALS, library_reading
+from tests.readers.knowledge import unknown_rules
+
+LENGTHS = (1, 128, 4_096)
+LAYERS = 8
+
+
+def shallow_config(family: str, layers: int = LAYERS) -> dict[str, Any]:
+    """*family*'s class defaults with so many decoder *layers*, 0 for its own, without the keys that cost no memory."""
+    from transformers import AutoConfig
+
+    usual = AutoConfig.for_model(family).to_dict()
+    cut = {"num_hidden_layers": layers} if layers else {}
+    nested = "text_config" in usual and "num_hidden_layers" in usual["text_config"]
+    try:
+        config = AutoConfig.for_model(family, **({"text_config": cut} if nested else cut)).to_dict()
+    except Exception:  # a class whose other defaults only fit its own number of layers
+        config = usual
+    return _structural(json.loads(json.dumps(config, default=str)))
+
+
+def _structural(config: Mapping[str, Any]) -> dict[str, Any]:
+    harmless = [pattern for pattern in unknown_rules().harmless if pattern != "model_type"]
+    return {
+        key: _structural(value) if isinstance(value, dict) else value
+        for key, value in sorted(config.items())
+        if not any(fnmatchcase(key, pattern) for pattern in harmless)
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.class_totals", description=__doc__)
+    parser.add_argument("families", nargs="+", metavar="FAMILY", help="a model_type of the library")
+    data = json.loads(CLASS_TOTALS.read_text(encoding="utf-8"))
+    for family in parser.parse_args().families:
+        config = shallow_config(family)
+        reading = library_reading(config, LENGTHS)
+        if not reading.cache_bytes:  # some patterns need as many layers as the class has
+            config = shallow_config(family, 0)
+            reading = library_reading(config, LENGTHS)
+        case = {"config": config, "parameters": reading.parameters}
+        if reading.cache_bytes:
+            case["cache_bytes"] = {str(tokens): size for tokens, size in reading.cache_bytes.items()}
+        data["totals"] = [old for old in data["totals"] if old["config"] != config] + [case]
+        print(
+            f"{family:32} {reading.parameters:,} parameters, cache {dict(reading.cache_bytes) or 'not read'}",
+            flush=True,
+        )
+    data["totals"].sort(key=lambda case: case["config"]["model_type"])
+    lines = ",\n".join(json.dumps(case, sort_keys=True) for case in data["totals"])
+    CLASS_TOTALS.write_text(
+        f'{{\n"source": {json.dumps(data["source"])},\n"totals": [\n{lines}\n]\n}}\n', encoding="utf-8", newline="\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
