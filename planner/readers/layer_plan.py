@@ -1,6 +1,6 @@
 """Everything in which one layer differs from another."""
 
-from dataclasses import dataclass
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from planner.readers.layer_plan import LayerPlan
 from planner.readers.layer_words import FULL, layer_words
 from planner.readers.loops import looped
 from planner.readers.structure import LayerKind
-from planner.records import dataclass
 from planner.units import format_count, shorten
 
 WINDOWED_KEY = "windowed_key_attention"
