@@ -156,7 +156,8 @@ def outcome_text(outcome: Outcome, skipped: int) -> str:
         lines += [
             f"  cache blocks           {pool.peak_blocks:,} at most, {pool.useful_share:.1%} of their places in use",
             f"  had it reserved        {pool.reserved_tokens:,} tokens a request: {pool.reserved_share:.1%} in use",
-            f"  evictions              {outcome.preemptions:,}",
+            f"  evictions              {outcome.preemptions:,}"
+            + "".join(f", {use.evictions:,} to {use.name}" for use in outcome.tiers),
         ]
         if pool.shared_blocks:
             lines.append(f"  saved by sharing       {pool.saved_block_share:.1%} of the blocks")

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from planner.batching.outcome import Bar, Timings
 from planner.batching.server import Server
 from planner.batching.step_time import TICKS_PER_S, StepTime, known_arrivals
+from planner.batching.tiers import TierPool
 from planner.batching.trace import Trace
 from planner.capacity import largest
 from planner.paging import BlockPool
@@ -40,7 +41,8 @@ class ContinuousServer:
         self.prompts, self.outputs = trace.prompt_tokens, trace.output_tokens
         self.server, self.step_time = server, step_time
         self.pool = BlockPool(server.block_tokens, server.pool_blocks, server.shared_blocks)
-        self.copy_ticks = 0 if server.copy_s_per_token is None else round(server.copy_s_per_token * TICKS_PER_S)
+        self.tiers = [TierPool(tier) for tier in server.tiers]
+        self.kept: dict[int, TierPool] = {}  # evicted requests whose cache was copied away
         self.is_closed = closed_loop_users is not None
         self.bar_requests, self.progress = bar_requests, progress
         self.arrivals = known_arrivals(trace, closed_loop_users)
@@ -82,6 +84,7 @@ class ContinuousServer:
             busy=self.busy,
             steps=self.step,
             preemptions=self.preemptions,
+            tiers=[tier.use() for tier in self.tiers],
             bars=self.bars,
         )
 
@@ -103,8 +106,7 @@ class ContinuousServer:
             self._free_slot(request)
         else:
             self._stop_decoding(request)
-            tokens = self.prompts[request] + self.generated[request] - 1
-            self.now += self.copy_ticks * (tokens - self.server.shared_tokens)
+            self._copy_away(request)
         self.returning.appendleft(request)
         self.preemptions += 1
 
@@ -122,7 +124,7 @@ class ContinuousServer:
                 return
             tokens = self.prompts[request] + self.generated[request]
             grows = False
-            if self._is_copied(request):
+            if request in self.kept:
                 tokens -= 1
                 grows = tokens % server.block_tokens == 0
             blocks = server.own_blocks(tokens)
@@ -137,9 +139,16 @@ class ContinuousServer:
             self._join(request, tokens)
             resident += 1
 
-    def _is_copied(self, request: int) -> bool:
-        """Whether its cache was copied to the host when it was evicted, not dropped."""
-        return self.server.copy_s_per_token is not None and self.generated[request] > 0
+    def _copy_away(self, request: int) -> None:
+        """Its cache goes to the first tier with room; without one it is dropped."""
+        tokens = self.prompts[request] + self.generated[request] - 1
+        blocks = self.server.own_blocks(tokens)
+        for tier in self.tiers:
+            if tier.free >= blocks:
+                tier.take(blocks)
+                self.kept[request] = tier
+                self.now += tier.copy_ticks * (tokens - self.server.shared_tokens)
+                return
 
     def _join(self, request: int, tokens: int) -> None:
         """*request* takes a slot, to compute *tokens*; one whose cache was copied away has it back and goes on."""
@@ -148,8 +157,10 @@ class ContinuousServer:
         self.admitted[request] = self.now
         self.joiners.append(request)
         self.slot[request] = heappop(self.free_slots)
-        if self._is_copied(request):
-            self.now += self.copy_ticks * (tokens - self.server.shared_tokens)
+        tier = self.kept.pop(request, None)
+        if tier is not None:
+            tier.free += self.server.own_blocks(tokens)
+            self.now += tier.copy_ticks * (tokens - self.server.shared_tokens)
             self._start_decoding(request)
         else:
             self.prefilling.append((request, tokens - self.server.shared_tokens))

@@ -6,6 +6,7 @@ from math import ceil
 from typing import TypeVar
 
 from planner.batching.step_time import TICKS_PER_S
+from planner.batching.tiers import TierUse
 from planner.paging import PoolUse
 
 Number = TypeVar("Number", int, float)
@@ -22,6 +23,7 @@ class Timings:
     busy: int = 0
     steps: int = 0
     preemptions: int = 0
+    tiers: list[TierUse] = field(default_factory=list)
     bars: "list[Bar]" = field(default_factory=list)
 
 
@@ -53,7 +55,8 @@ class Outcome:
     """What a schedule made of a trace. Times count from the first arrival; latency and TTFT from a request's own.
 
     *time_per_output_token* is that of the tokens after the first, over requests with more than one.
-    *mean_in_system* is Little's N: requests inside, averaged over time.
+    *mean_in_system* is Little's N: requests inside, averaged over time. *preemptions* that no tier took were computed
+    again.
     """
 
     requests: int
@@ -68,6 +71,7 @@ class Outcome:
     slot_use: float
     steps: int
     preemptions: int
+    tiers: tuple[TierUse, ...]
     pool: PoolUse | None
     bars: tuple[Bar, ...]
 
@@ -98,6 +102,7 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         slot_use=timings.busy / ((end - begin) * slots),
         steps=timings.steps,
         preemptions=timings.preemptions,
+        tiers=tuple(timings.tiers),
         pool=pool,
         bars=tuple(timings.bars),
     )

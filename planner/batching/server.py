@@ -8,6 +8,7 @@ from planner.errors import PlannerError
 from planner.paging import blocks_for
 
 MAX_SLOTS = 2**16
+MAX_BLOCKS = 2**50
 
 
 class Schedule(StrEnum):
@@ -22,13 +23,28 @@ class Schedule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """Memory beside the pool for evicted caches: *copy_s_per_token* each way, *blocks* in all, ``None`` without end."""
+
+    name: str
+    copy_s_per_token: float
+    blocks: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.copy_s_per_token <= 1:
+            raise PlannerError(f"Copying a token to {self.name} must take between 0 and 1 s.")
+        if self.blocks is not None and not 0 <= self.blocks <= MAX_BLOCKS:
+            raise PlannerError(f"{self.blocks:,} blocks of {self.name} are not possible: give 0 to {MAX_BLOCKS:,}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
     """*slots* requests run at once, their caches in *pool_blocks* blocks of *block_tokens*; ``None``: all they need.
 
     *wait_to_fill*: a static batch waits until every slot has a request or no more will come. *shared_prefix_tokens*:
-    the beginning that all prompts have in common; its whole blocks are kept and computed once. *copy_s_per_token*: an
-    evicted cache is copied to host memory or disk and back, at that many seconds a token each way; ``None``: it is
-    dropped and computed again. *reserved_tokens*: what a server without paging would reserve; ``None``: the longest
+    the beginning that all prompts have in common; its whole blocks are kept and computed once. *tiers*, host memory
+    first and then disk: an evicted cache is copied to the first with room for it and back; without any it is dropped
+    and computed again. *reserved_tokens*: what a server without paging would reserve; ``None``: the longest
     request of the trace.
     """
 
@@ -39,7 +55,7 @@ class Server:
     max_num_batched_tokens: int | None = None
     wait_to_fill: bool = False
     shared_prefix_tokens: int = 0
-    copy_s_per_token: float | None = None
+    tiers: tuple[Tier, ...] = ()
     reserved_tokens: int | None = None
 
     def __post_init__(self) -> None:
@@ -55,8 +71,6 @@ class Server:
             )
         if self.wait_to_fill and self.schedule is not Schedule.STATIC:
             raise PlannerError("Only a static batch can wait to fill.")
-        if self.copy_s_per_token is not None and not 0 <= self.copy_s_per_token <= 1:
-            raise PlannerError("copy_s_per_token must be between 0 and 1 s.")
 
     @property
     def shared_blocks(self) -> int:

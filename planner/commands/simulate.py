@@ -1,8 +1,8 @@
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from planner.batching.server import Schedule, Server
+from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.trace import Trace
@@ -30,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--max-num-batched-tokens", type=whole, help="tokens of a step, for 'chunked'")
     server.add_argument("--wait-to-fill", action="store_true", help="a static batch waits until every slot is taken")
     server.add_argument("--shared-prefix", type=whole, default=0, help="tokens that all prompts begin with")
-    server.add_argument("--copy-us", type=number, help="evicted caches are copied away: µs a token each way")
+    server.add_argument("--host-us", type=number, help="evicted caches go to host memory: µs a token each way")
+    server.add_argument("--host-blocks", type=whole, help="blocks that host memory has room for; default: any number")
+    server.add_argument("--disk-us", type=number, help="what host memory cannot take goes to disk: µs a token each way")
+    server.add_argument("--disk-blocks", type=whole, help="blocks that the disk has room for; default: any number")
     server.add_argument("--reserved-tokens", type=whole, help="what a server without paging reserves a request")
 
     model = parser.add_argument_group("time of one step and cache blocks, from a model on a device")
@@ -82,9 +85,19 @@ def _server(arguments: argparse.Namespace, pool_blocks: int | None) -> Server:
         max_num_batched_tokens=arguments.max_num_batched_tokens,
         wait_to_fill=arguments.wait_to_fill,
         shared_prefix_tokens=arguments.shared_prefix,
-        copy_s_per_token=None if arguments.copy_us is None else arguments.copy_us / 1e6,
+        tiers=tuple(_tiers(arguments)),
         reserved_tokens=arguments.reserved_tokens,
     )
+
+
+def _tiers(arguments: argparse.Namespace) -> Iterator[Tier]:
+    given = vars(arguments)
+    for key, name in (("host", "host memory"), ("disk", "disk")):
+        copy_us, blocks = given[f"{key}_us"], given[f"{key}_blocks"]
+        if copy_us is not None:
+            yield Tier(name=name, copy_s_per_token=copy_us / 1e6, blocks=blocks)
+        elif blocks is not None:
+            raise PlannerError(f"--{key}-blocks says how many, --{key}-us how fast: give both.")
 
 
 def _stated(arguments: argparse.Namespace) -> tuple[StepTime, int | None]:

@@ -47,6 +47,8 @@ class NaiveServer:
         self.now = 0
         self.steps = 0
         self.preemptions = 0
+        self.room = [10**12 if tier.blocks is None else tier.blocks for tier in server.tiers]
+        self.kept: dict[int, int] = {}  # by request, the tier that has its cache
 
     def run(self) -> list[Request]:
         while self.future or self.queue or self.running:
@@ -105,25 +107,35 @@ class NaiveServer:
 
     def evict(self) -> bool:
         before = self.preemptions
-        copy = self.server.copy_s_per_token
         while self.wanted() > self.free:
             request = self.running.pop()
-            if request.todo == 0 and copy is not None:
-                self.now += round(copy * TICKS_PER_S) * (request.cached - self.server.shared_tokens)
+            if request.todo == 0:
+                self.copy_away(request)
             self.release(request)
             self.queue.insert(0, request)
             self.preemptions += 1
         return self.preemptions > before
 
+    def copy_away(self, request: Request) -> None:
+        for index, tier in enumerate(self.server.tiers):
+            if self.room[index] >= request.blocks:
+                self.room[index] -= request.blocks
+                self.kept[request.index] = index
+                copied = request.cached - self.server.shared_tokens
+                self.now += round(tier.copy_s_per_token * TICKS_PER_S) * copied
+                return
+
     def admit(self, request: Request) -> bool:
-        copy = self.server.copy_s_per_token
-        if copy is not None and request.generated:
+        if request.index in self.kept:
             tokens = request.prompt + request.generated - 1
             if self.own_blocks(tokens + 1) > self.free - self.wanted():
                 return False
             request.cached, request.todo = tokens, 0
             request.blocks = self.own_blocks(tokens)
-            cost = round(copy * TICKS_PER_S) * (tokens - self.server.shared_tokens)
+            index = self.kept.pop(request.index)
+            self.room[index] += request.blocks
+            copied = tokens - self.server.shared_tokens
+            cost = round(self.server.tiers[index].copy_s_per_token * TICKS_PER_S) * copied
         else:
             tokens = request.prompt + request.generated
             if self.own_blocks(tokens) > self.free - self.wanted():

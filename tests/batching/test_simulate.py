@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from planner.batching.continuous import ContinuousServer
 from planner.batching.outcome import Timings
-from planner.batching.server import Schedule, Server
+from planner.batching.server import Schedule, Server, Tier
 from planner.batching.static import run_static
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.trace import Trace
@@ -38,6 +38,15 @@ def step_times(draw: st.DrawFn, slots: int) -> StepTime:
     )
 
 
+def tiers(most_blocks: int) -> st.SearchStrategy[Tier]:
+    return st.builds(
+        Tier,
+        name=st.just("host memory"),
+        copy_s_per_token=st.sampled_from([0.0, 2e-9]),
+        blocks=st.none() | st.integers(0, 2 * most_blocks),
+    )
+
+
 @st.composite
 def servers(draw: st.DrawFn, trace: Trace, schedules: tuple[Schedule, ...] = tuple(Schedule)) -> Server:
     slots = draw(st.integers(1, 5))
@@ -54,7 +63,7 @@ def servers(draw: st.DrawFn, trace: Trace, schedules: tuple[Schedule, ...] = tup
         max_num_batched_tokens=draw(st.integers(slots, slots + 8)) if schedule is Schedule.CHUNKED else None,
         wait_to_fill=draw(st.booleans()) if schedule is Schedule.STATIC else False,
         shared_prefix_tokens=prefix,
-        copy_s_per_token=draw(st.sampled_from([None, 0.0, 2e-9])),
+        tiers=tuple(draw(st.lists(tiers(least), max_size=2))),
     )
 
 
@@ -78,6 +87,8 @@ def test_jumping_over_steps_equals_taking_each(data: st.DataObject, trace: Trace
     assert timings.arrivals == [request.arrival for request in requests]
     assert (timings.steps, timings.preemptions) == (naive.steps, naive.preemptions)
     assert naive.free == naive.pool
+    assert naive.kept == {}
+    assert naive.room == [10**12 if tier.blocks is None else tier.blocks for tier in server.tiers]
 
 
 @given(st.data(), traces(max_requests=40))
@@ -87,6 +98,8 @@ def test_every_request_and_every_block_comes_back(data: st.DataObject, trace: Tr
     timings = run.run()
     assert run.pool.free == run.pool.size
     assert run.pool.phases == [0] * server.block_tokens
+    assert all(tier.free == tier.size for tier in run.tiers)
+    assert run.kept == {}
     assert sorted(run.free_slots) == list(range(server.slots))
     assert (run.decoding, run.pool.growing, run.cached_tokens, run.done) == (0, 0, 0, len(trace))
     assert all(map(int.__le__, timings.arrivals, timings.starts))
