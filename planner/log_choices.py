@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cache
 
 from planner import presets
@@ -34,25 +35,39 @@ DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, 
 _WHOLE = re.compile(r"\d{1,12}")
 
 
+class Lack(StrEnum):
+    """What a log does not say, or says of something that is not known here."""
+
+    ENGINE = "engine"
+    MODEL = "model"
+    CARD = "card"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """*choices* for the planner, or why there are none: *missing* says what to add. *notes*: what was concluded."""
+    """*choices* for the planner, or why there are none: *missing* says what to add, *lacks* is it in a word.
+
+    *notes*: what was concluded.
+    """
 
     choices: Choices | None
     missing: str = ""
+    lacks: Lack | None = None
     notes: tuple[str, ...] = ()
 
 
 def choices_from_log(start: Start, given: Choices) -> Told:
     """What *start* says, in *given*: what is stated there (model, card, weights, …) comes first."""
     if start.engine not in ENGINES:
-        return Told(choices=None, missing=f"The planner has no rules for {start.engine}: readings alone are shown.")
+        missing = f"The planner has no rules for {start.engine}: readings alone are shown."
+        return Told(choices=None, missing=missing, lacks=Lack.ENGINE)
     model, weights, notes = given.model, given.weights, []
     if not model:
         named = identify(start.model)
         if named is None:
             shown = repr(start.model) if start.model else "no model that it names"
-            return Told(choices=None, missing=f"The log is of {shown}, which no preset has: give --model.")
+            missing = f"The log is of {shown}, which no preset has: give --model."
+            return Told(choices=None, missing=missing, lacks=Lack.MODEL)
         model, found = named
         weights = weights or found or _made_while_loading(start)
         notes.append(f"{start.model} is taken as {model} in {weights or 'its own format'}.")
@@ -64,7 +79,8 @@ def choices_from_log(start: Start, given: Choices) -> Told:
             memory = f"{card.value / GIB:.2f}GiB"
             notes.append(f"The card has {memory}, as printed.")
         elif device is None:
-            return Told(choices=None, missing="The log does not say how large the card is: give --device or --memory.")
+            missing = "The log does not say how large the card is: give --device or --memory."
+            return Told(choices=None, missing=missing, lacks=Lack.CARD, notes=tuple(notes))
     told = replace(given, model=model, weights=weights, device=device, memory=memory, engine=start.engine)
     told = replace(told, engine_version=given.engine_version or _version(start))
     return Told(choices=_with_settings(told, start), notes=tuple(notes))
@@ -118,9 +134,18 @@ def _names() -> Mapping[str, str]:
 
 
 def device_named(text: str) -> str | None:
-    """The card that a driver calls *text*."""
+    """The device that a driver calls *text*: by its title, or by an alias without the maker's names."""
     wanted = text.lower().removeprefix("nvidia ").strip()
-    return next((d.name for d in presets.devices().values() if wanted and d.title.lower() == wanted), None)
+    if not wanted:
+        return None
+    for device in presets.devices().values():
+        if device.title.lower().removeprefix("nvidia ") == wanted or "-".join(_model_of(wanted)) in device.aliases:
+            return device.name
+    return None
+
+
+def _model_of(name: str) -> list[str]:
+    return [word for word in name.split() if word not in ("geforce", "amd", "radeon")]
 
 
 def _made_while_loading(start: Start) -> str | None:

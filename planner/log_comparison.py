@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from math import ceil
 
 from planner.answer import Answer, answer
@@ -13,6 +14,15 @@ from planner.units import format_bytes
 from planner.verdict import room_bytes
 
 NOTHING = "the planner has no such figure"
+
+
+class Match(StrEnum):
+    """How a reading lies to its prediction: as printed, within its range, outside of it; or there is none."""
+
+    EQUAL = "equal"
+    INSIDE = "inside"
+    OUTSIDE = "outside"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +42,7 @@ class Compared:
     rank: str = ""
     low: int | float | None = None
     high: int | float | None = None
+    match: Match = Match.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +79,11 @@ def _deciding(start: Start, name: str) -> Reading:
 
 def _compared(reading: Reading, ranks: int, predicted: _Prediction | None) -> Compared:
     if predicted is None:
-        difference, why, value = None, NOTHING, None
+        difference, why, value, match = None, NOTHING, None, Match.NONE
     else:
         value, difference = predicted.value, reading.value - predicted.value
-        why = _why(reading, predicted)
+        match = _match(reading, predicted)
+        why = _why(reading, predicted, match)
     return Compared(
         name=reading.name,
         value=reading.value,
@@ -83,14 +95,22 @@ def _compared(reading: Reading, ranks: int, predicted: _Prediction | None) -> Co
         rank=reading.rank,
         low=None if predicted is None else predicted.low,
         high=None if predicted is None else predicted.high,
+        match=match,
     )
 
 
-def _why(reading: Reading, predicted: _Prediction) -> str:
+def _match(reading: Reading, predicted: _Prediction) -> Match:
+    """Within what the last printed digit leaves open."""
     slack = reading.step / 2 + 1e-9 * abs(reading.value)
     if abs(reading.value - predicted.value) <= slack:
+        return Match.EQUAL
+    return Match.INSIDE if predicted.low - slack <= reading.value <= predicted.high + slack else Match.OUTSIDE
+
+
+def _why(reading: Reading, predicted: _Prediction, match: Match) -> str:
+    if match is Match.EQUAL:
         return f"as printed: {predicted.basis}"
-    if predicted.low - slack <= reading.value <= predicted.high + slack:
+    if match is Match.INSIDE:
         return f"within the range: {predicted.basis}"
     if reading.name == "weights":
         more = format_bytes(abs(round(reading.value - predicted.value)))

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from planner.architecture import Architecture
 from planner.budget import prepare
 from planner.calibration import CalibrationProfile
 from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
-from planner.log_choices import Told, choices_from_log
+from planner.log_choices import Lack, Told, choices_from_log
 from planner.log_comparison import Compared, compare
 from planner.log_profile import profile_from
 from planner.logs.readings import Failure, Readings, Start
@@ -17,9 +18,10 @@ from planner.would_start import Try, would_start
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReport:
-    """*start* of *starts* in the log, counted from 1. *command* plans it; *notes* say what was concluded or is missing.
+    """*start* of *starts* in the log, counted from 1. *choices* and *command* plan it; *notes* say what was concluded.
 
-    *readings* have no predictions, and *would_start* and *profile* nothing, where model or card are not known.
+    Where *lacks* says what is not known, *missing* says what to add, *readings* have no predictions, and *would_start*
+    and *profile* nothing; *missing* without it says why the planner refuses what is known.
     """
 
     engine: str
@@ -32,18 +34,24 @@ class LogReport:
     readings: tuple[Compared, ...]
     would_start: tuple[Try, ...]
     profile: CalibrationProfile | None
+    choices: Choices | None
     command: str
     notes: tuple[str, ...]
+    lacks: Lack | None
+    missing: str
 
 
-def report_log(found: Readings, given: Choices, number: int | None = None) -> LogReport:
+def report_log(
+    found: Readings, given: Choices, number: int | None = None, architecture: Architecture | None = None
+) -> LogReport:
     """The start with this *number*, the last one when there is none; *given* is what is stated beside the log.
 
-    Raises PlannerError for a log without a start, or with fewer.
+    *architecture* stands in for the model that *given* names where it is no preset. Raises PlannerError for a log
+    without a start, or with fewer.
     """
-    start, number = _start(found, number)
+    start, number = find_start(found, number)
     told = choices_from_log(start, given)
-    chosen, missing = _chosen(told)
+    chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
     profile = None if chosen is None else profile_from(start, chosen)
     tries: tuple[Try, ...] = ()
@@ -61,24 +69,28 @@ def report_log(found: Readings, given: Choices, number: int | None = None) -> Lo
         readings=readings,
         would_start=tries,
         profile=profile,
+        choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
         notes=(*told.notes, *((missing,) if missing else ()), *cut),
+        lacks=told.lacks,
+        missing=missing,
     )
 
 
-def _chosen(told: Told) -> tuple[Chosen | None, str]:
+def _chosen(told: Told, architecture: Architecture | None) -> tuple[Chosen | None, str]:
     """What the log says, ready to plan, or the sentence why it is not."""
     if told.choices is None:
         return None, told.missing
     try:
-        chosen = choose(told.choices)
+        chosen = choose(told.choices, architecture)
         prepare(chosen.architecture, chosen.deployment)
     except PlannerError as error:
         return None, str(error)
     return chosen, ""
 
 
-def _start(found: Readings, number: int | None) -> tuple[Start, int]:
+def find_start(found: Readings, number: int | None) -> tuple[Start, int]:
+    """The start with this *number* from 1, the last without one, and its number. Raises PlannerError if it is none."""
     if not found.starts:
         raise PlannerError(
             f"None of the {format_count(found.lines)} lines is one that vLLM, SGLang, TensorRT-LLM, LMDeploy, "

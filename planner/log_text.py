@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from planner.log_comparison import Compared
 from planner.log_report import LogReport
-from planner.units import format_bytes
+from planner.log_words import reading_value
 from planner.would_start import Try
 
 _WIDTH = 14
@@ -30,18 +30,11 @@ def _readings(rows: tuple[Compared, ...]) -> Iterator[str]:
     width = max(len(row.name) for row in rows) if rows else 0
     yield f"  {'':{width}} {'printed':>{_WIDTH}} {'predicted':>{_WIDTH}}"
     for row in rows:
-        predicted = "–" if row.predicted is None else _shown(row.predicted, row.unit)
-        yield f"  {row.name:{width}} {_shown(row.value, row.unit):>{_WIDTH}} {predicted:>{_WIDTH}}  {row.why}"
+        predicted = "–" if row.predicted is None else reading_value(row.predicted, row.unit)
+        yield f"  {row.name:{width}} {reading_value(row.value, row.unit):>{_WIDTH}} {predicted:>{_WIDTH}}  {row.why}"
 
 
 def _try_line(one: Try) -> str:
     room = "any length" if one.max_context_tokens is None else f"up to {one.max_context_tokens:,} tokens"
     option = f"  {one.option}" if one.option else ""
     return f"  {'✓' if one.starts else '✕'} {one.change}: {room if one.starts else f'not enough alone, {room}'}{option}"
-
-
-def _shown(value: int | float, unit: str) -> str:
-    if unit == "bytes":
-        return format_bytes(round(value))
-    text = f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
-    return f"{text} %" if unit == "percent" else text

@@ -1,18 +1,22 @@
 """Calibration profiles as JSON files, validated where they come in; by path, or by the name of a kept one."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from planner.borders import validate
 from planner.calibration import CalibrationProfile
-from planner.errors import BadFile, UnknownName
+from planner.errors import BadFile, PlannerError, UnknownName
+from planner.export import to_json
 from planner.presets import PRESETS
 from planner.readers.json_text import parse_json
 from planner.units import shorten, shorten_path
 
 SHIPPED = PRESETS / "calibration"
 """Profiles of machines that were measured for this project."""
+MAX_NAME_CHARACTERS = 60
+_NAME = re.compile(rf"[A-Za-z0-9][\w.-]{{0,{MAX_NAME_CHARACTERS - 1}}}", re.ASCII)
 
 
 def own_folder() -> Path:
@@ -49,3 +53,35 @@ def load_profile(path: Path) -> CalibrationProfile:
     except OSError as error:
         raise BadFile(f"{shorten_path(path)} cannot be read: {error.strerror or error}.") from error
     return validate(CalibrationProfile, parse_json(data, path.name), path.name)
+
+
+def save_profile(profile: CalibrationProfile, name: str) -> Path:
+    """Keeps *profile* by *name*, in place of the user's own that has it. Raises PlannerError for a name of no file."""
+    if _NAME.fullmatch(name) is None or name.endswith(".json"):
+        raise PlannerError(
+            f"{shorten(name)!r} is no name for a profile: use up to {MAX_NAME_CHARACTERS} letters, digits, dots and "
+            "dashes, a letter or digit first."
+        )
+    path = own_folder() / f"{name}.json"
+    write_profile(profile, path)
+    return path
+
+
+def write_profile(profile: CalibrationProfile, path: Path) -> None:
+    """*profile* as a file. Raises BadFile where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{to_json(profile)}\n", encoding="utf-8")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(path)} cannot be written: {error.strerror or error}.") from error
+
+
+def delete_profile(name: str) -> None:
+    """Removes the user's own profile called *name*. Raises PlannerError where there is none, or it cannot be."""
+    path = profile_paths().get(name)
+    if path is None or path.parent != own_folder():
+        raise UnknownName(f"No profile of your own is kept as {shorten(name)!r}.")
+    try:
+        path.unlink()
+    except OSError as error:
+        raise BadFile(f"{shorten_path(path)} cannot be removed: {error.strerror or error}.") from error

@@ -22,7 +22,8 @@ class Try:
     """One change to the start in the log. *says*: ``engine`` for its own estimate, else ``planner``.
 
     *option* is what is written on the engine's command line, *starts* what the planner finds with it, and
-    *max_context_tokens* and *max_concurrency* what there is then; *command* and *choices* plan it.
+    *max_context_tokens* and *max_concurrency* what there is then; *command* and *choices* plan it. Where it is not
+    enough alone, *shorter_option* is the option together with the longest context that starts with it.
     """
 
     change: str
@@ -33,6 +34,7 @@ class Try:
     max_concurrency: float | None
     command: str
     choices: Choices
+    shorter_option: str = ""
 
 
 def would_start(
@@ -128,15 +130,18 @@ def _try(
         found = _ask(changed, architecture, None if is_elsewhere else profile)
     except PlannerError:
         return None
+    option, longest = _option(changed, before, architecture), found.max_context_tokens
+    shorter = replace(changed, context=longest) if option and longest and not found.fits else None
     return Try(
         change=change,
-        option=_option(changed, before, architecture),
+        option=option,
         says=says,
         starts=found.fits,
-        max_context_tokens=found.max_context_tokens,
+        max_context_tokens=longest,
         max_concurrency=found.max_concurrency,
         command=changed.command(),
         choices=changed,
+        shorter_option=_option(shorter, before, architecture) if shorter else "",
     )
 
 

@@ -59,7 +59,7 @@ LAYERS = (
     ("planner.offers",),
     ("planner.cache_comparison", "planner.spread", "planner.would_start"),
     ("planner.log_report",),
-    ("planner.cache_text", "planner.log_text", "planner.table_words", "planner.which_text"),
+    ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),
     ("planner.speculation_text", "planner.speed_text"),
     ("planner.cli_text", "planner.performance_text", "planner.serving_text"),
     ("planner.commands",),

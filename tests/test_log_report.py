@@ -166,7 +166,7 @@ def test_a_log_without_a_card_or_with_an_unknown_model_shows_its_readings_and_as
 def test_another_engine_shows_its_readings() -> None:
     found = report("[TP0] KV Cache is allocated. #tokens: 183133, K size: 11.18 GB, V size: 11.18 GB")
     assert [row.name for row in found.readings] == ["pool_tokens", "keys", "values"]
-    assert found.notes == ("The planner has no rules for sglang: readings alone are shown.",)
+    assert found.notes == ("The log is of no model that it names, which no preset has: give --model.",)
 
 
 def test_llama_cpp_is_compared_buffer_by_buffer() -> None:

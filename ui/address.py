@@ -73,7 +73,7 @@ def _whole_number(key: str, value: str) -> dict[str, Any]:
 
 
 def _size(key: str, value: str) -> dict[str, Any]:
-    if (value and value != form.NO_OVERHEAD) or key == "memory":
+    if (value and value != form.NONE) or key == "memory":
         parse_bytes(value, key)
     return {key: value}
 
@@ -121,6 +121,12 @@ def _engine(key: str, value: str) -> dict[str, Any]:
     return {key: find_engine(value.lower().replace("-", "_").replace(".", "_")).name}
 
 
+def _profile(key: str, value: str) -> dict[str, Any]:
+    if value not in form.profile_names():
+        raise PlannerError(f"{key} = {value} is not saved here.")
+    return {key: value}
+
+
 def _as_written(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
@@ -140,6 +146,7 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "engine": _engine,
     "engine_version": _as_written,
     "set": _as_written,
+    "profile": _profile,
     "custom": _custom,
     "kv_cache": _cache,
     "kv_cache_format": _cache_format,

@@ -39,6 +39,8 @@ def engine_field() -> None:
     if data.newest:
         with st.expander(f"{engine_title(data.name)}: version, settings", key="engine_more"):
             _more(data)
+    if len(profiles := form.profile_names()) > 1:
+        fields.select("profile", "Measured by", list(profiles), help=_PROFILE_HELP)
 
 
 def runtime_note() -> None:
@@ -166,5 +168,9 @@ def _say(error: PlannerError) -> None:
 _ENGINE_HELP = (
     "Whose rules are followed. *minimum*: what any engine must at least hold, and a flat figure for all else. The "
     "others round, reserve and refuse as they do: the page says which version's rules were used."
+)
+_PROFILE_HELP = (
+    "What a start-up log showed of this model, engine, version and card takes the place of what is assumed. "
+    "The page My log makes such profiles and keeps them on this machine."
 )
 _VERSION_HELP = "Rules and defaults move between versions. Empty: the newest whose figures were checked."

@@ -10,6 +10,7 @@ from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
 from planner.launch import LAUNCHERS, launch
 from planner.launch.base import Launch
+from planner.line_item import Basis
 from planner.spread import Left, spread
 from planner.units import format_bytes
 from ui import form
@@ -43,6 +44,19 @@ def own_figures(chosen: Chosen, answer: Answer) -> None:
     measured = "Nothing in it is assumed." if len(cases) == 1 else "Low and high: the range of public readings."
     groups = f" {'; '.join(report.groups)}." if report is not None and report.num_blocks else ""
     st.caption(f"{measured}{groups}")
+
+
+def measured_on(choices: Choices, answer: Answer, unused: str) -> None:
+    """What a profile puts in the place of assumed items, or why it does not."""
+    if unused:
+        st.caption(f":material/straighten: {no_markup(unused)}")
+    elif choices.profile is not None:
+        items = [item.name for item in answer.items if item.basis is Basis.MEASURED]
+        said = f"{', '.join(items)}, read from a log." if items else "nothing that holds for this plan."
+        st.caption(
+            f":material/straighten: **Measured** on {answer.device} with "
+            f"{engine_words(answer.engine, answer.engine_version)}, profile *{choices.profile}*: {said}"
+        )
 
 
 def start_it(choices: Choices, chosen: Chosen) -> None:

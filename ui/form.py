@@ -7,12 +7,14 @@ cards stand there by their titles; a link may also say their names or aliases.
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
+from math import prod
 from typing import Any
 
 from planner import presets
 from planner.choices import Choices
 from planner.engines import ENGINES, find_engine
 from planner.formats import NumberFormat
+from planner.profile_files import profile_paths
 from ui.words import AS_PUBLISHED
 
 State = Mapping[str, Any]
@@ -28,8 +30,8 @@ QUANTIZE = (USUAL, "linear", "all")
 MINIMUM = "minimum"
 USUAL_OVERHEAD = "1.5GiB"
 """What is counted beside weights and cache where an engine has no items of its own."""
-NO_OVERHEAD = "none"
-"""What the field says where nothing at all is to be counted for them."""
+NONE = "none"
+"""What a field says where nothing at all is to be counted, or used."""
 
 DEFAULTS: State = {
     "model": "Llama-3.1-8B",
@@ -47,6 +49,7 @@ DEFAULTS: State = {
     "engine": MINIMUM,
     "engine_version": "",
     "set": "",
+    "profile": NONE,
     "device_count": 1,
     "overhead": "",
     "custom": "",
@@ -78,6 +81,11 @@ def engine_names() -> tuple[str, ...]:
     return tuple(ENGINES)
 
 
+def profile_names() -> tuple[str, ...]:
+    """No profile, and every kept one."""
+    return (NONE, *profile_paths())
+
+
 def split_settings(text: str) -> tuple[str, ...]:
     """The settings in *text*, one a line, or parted by semicolons as a link may have them."""
     return tuple(filter(None, (part.strip() for line in text.splitlines() for part in line.split(";"))))
@@ -98,6 +106,7 @@ def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
         engine=fields["engine"],
         engine_version=fields["engine_version"].strip() or None,
         set=split_settings(fields["set"]),
+        profile=None if fields["profile"] == NONE else fields["profile"],
         context=fields["context"],
         users=fields["users"],
         overhead=_overhead(fields),
@@ -116,8 +125,9 @@ def to_state(choices: Choices) -> dict[str, Any]:
         "engine": choices.engine,
         "engine_version": choices.engine_version or "",
         "set": "\n".join(choices.set),
-        "device_count": choices.device_count or 1,
-        "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NO_OVERHEAD,
+        "profile": choices.profile or NONE,
+        "device_count": card_count(choices),
+        "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NONE,
     }
     if choices.device is None:
         state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}
@@ -127,6 +137,12 @@ def to_state(choices: Choices) -> dict[str, Any]:
     if choices.model in titles:
         state["model"] = titles[choices.model]
     return state | weights_state(choices.weights) | cache_state(choices.kv_cache)
+
+
+def card_count(choices: Choices) -> int:
+    """How many cards *choices* are for, however they are split."""
+    split = choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
+    return choices.device_count or prod(number or 1 for number in split)
 
 
 def weights_state(name: str | None) -> dict[str, str]:
@@ -154,7 +170,7 @@ def usual_overhead(engine: str) -> str | None:
 
 def _overhead(fields: State) -> str | None:
     stated: str = fields["overhead"].strip()
-    return (None if stated == NO_OVERHEAD else stated) if stated else usual_overhead(fields["engine"])
+    return (None if stated == NONE else stated) if stated else usual_overhead(fields["engine"])
 
 
 def _weights(fields: State) -> str | None:

@@ -64,7 +64,7 @@ def note() -> None:
         said = "read from Hugging Face, takes its place. A link to this page does not carry it."
     else:
         said = "your own file, takes its place. A link to this page does not carry it."
-    st.caption(f"**{_plain(own.title, 'Your model')}**, {said}")
+    st.caption(f"**{plain(own.title, 'Your model')}**, {said}")
     st.button("Use the list again", key="forget_own", on_click=forget, icon=":material/undo:")
 
 
@@ -107,7 +107,7 @@ def _uploaded(key: str) -> None:
         st.session_state.pop(_PROBLEM, None)
         st.session_state.pop(_OWN, None)
         return
-    _take(lambda: read_uploads({_plain(file.name, "config.json"): file.getvalue() for file in files}))
+    _take(lambda: read_uploads({plain(file.name, "config.json"): file.getvalue() for file in files}))
 
 
 def _fetched() -> None:
@@ -156,6 +156,6 @@ def no_markup(sentence: str) -> str:
     return re.sub(r"([\\`*\[\]<>$])", r"\\\1", sentence)
 
 
-def _plain(name: str, otherwise: str) -> str:
+def plain(name: str, otherwise: str) -> str:
     """A name without anything that a page could read as markup."""
     return re.sub(r"[^\w./ -]", "", name)[:60] or otherwise

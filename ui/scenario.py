@@ -24,13 +24,17 @@ _STARTED = "_address_read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """What the sidebar asks. *chosen*, *answer* and *verdict* are there unless *problem* says why they are not."""
+    """What the sidebar asks. *chosen*, *answer* and *verdict* are there unless *problem* says why they are not.
+
+    *unused* says why the profile that was chosen is of no use to this plan, which is then made without it.
+    """
 
     choices: Choices
     chosen: Chosen | None = None
     answer: Answer | None = None
     verdict: Verdict | None = None
     problem: str = ""
+    unused: str = ""
 
 
 def sidebar() -> None:
@@ -71,10 +75,25 @@ def scenario() -> Scenario:
         choices = form.to_choices({**state, "model": architecture.name}, architecture.cache_format)
         choices = replace(choices, online=own_config.is_online())
         chosen = choose(choices, architecture)
+        unused = _unused(chosen)
+        if unused:
+            choices = replace(choices, profile=None)
+            chosen = choose(choices, architecture)
         found = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError as error:
         return Scenario(choices=choices, problem=str(error))
-    return Scenario(choices=choices, chosen=chosen, answer=found, verdict=verdict(found))
+    return Scenario(choices=choices, chosen=chosen, answer=found, verdict=verdict(found), unused=unused)
+
+
+def _unused(chosen: Chosen) -> str:
+    """Why the profile is of another model, engine, version or card; empty where it is not, or there is none."""
+    profile = chosen.deployment.profile
+    try:
+        if profile is not None:
+            profile.check(chosen.deployment.subject(chosen.architecture.name))
+    except PlannerError as error:
+        return str(error)
+    return ""
 
 
 def apply(choices: Choices) -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 from planner.calibration import CalibrationProfile
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.options import add_json, add_storage, choices_from, whole
-from planner.errors import BadFile, PlannerError
+from planner.errors import PlannerError
 from planner.export import to_json
 from planner.log_report import report_log
 from planner.log_text import log_text
 from planner.logs.read import read_log_file, read_log_stream
-from planner.units import shorten_path
+from planner.profile_files import write_profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,4 @@ def _save(profile: CalibrationProfile | None, path: Path) -> None:
         raise PlannerError(
             "The log shows nothing of the items that the planner assumes, so there is no profile to save."
         )
-    try:
-        path.write_text(f"{to_json(profile)}\n", encoding="utf-8")
-    except OSError as error:
-        raise BadFile(f"{shorten_path(path)} cannot be written: {error.strerror or error}.") from error
+    write_profile(profile, path)

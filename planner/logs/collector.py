@@ -97,14 +97,18 @@ class _Collector:
     def _complete(self, line: str, words: Set[str], number: int) -> None:
         """What *line* is the end of. A terminal cuts anywhere, a mail program between words."""
         pieces = [text for text, _ in self._before]
-        earlier = frozenset[str]().union(*(found for _, found in self._before))
+        earlier = frozenset[str]().union(words, *(found for _, found in self._before))
         taken = set()
-        for before, glue, rest in (("".join(pieces), "", line), (" ".join(map(str.strip, pieces)), " ", line.lstrip())):
-            head, rest = before[-_WINDOW_CHARACTERS:] + glue, rest[:_WINDOW_CHARACTERS]
-            across = self._by_word.keys() & _WORD.findall(
-                pieces[-1][-_WORD_CHARACTERS:] + glue + rest[:_WORD_CHARACTERS]
+        for glue, rest in (("", line), (" ", line.lstrip())):
+            rest = rest[:_WINDOW_CHARACTERS]
+            wanted = earlier | (
+                self._by_word.keys() & _WORD.findall(pieces[-1][-_WORD_CHARACTERS:] + glue + rest[:_WORD_CHARACTERS])
             )
-            for found, of, match in self._matches(head + rest, words | earlier | across):
+            if not wanted:
+                continue
+            before = glue.join(map(str.strip, pieces) if glue else pieces)
+            head = before[-_WINDOW_CHARACTERS:] + glue
+            for found, of, match in self._matches(head + rest, wanted):
                 is_across = match.start() < len(head) < match.end()
                 if is_across and id(found) not in taken and not found.regex.match(head, match.start()):
                     self._take(found, of, match, number)

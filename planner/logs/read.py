@@ -5,7 +5,7 @@ from typing import IO
 
 from planner.logs import llama_cpp, lmdeploy, sglang, tensorrt_llm, vllm
 from planner.logs.collector import collect
-from planner.logs.lines import open_log, text_stream
+from planner.logs.lines import bytes_stream, open_log, text_stream
 from planner.logs.readings import Readings
 
 FORMATS = (vllm.FORMAT, sglang.FORMAT, tensorrt_llm.FORMAT, lmdeploy.FORMAT, llama_cpp.FORMAT)
@@ -16,6 +16,11 @@ FINISH = {"sglang": sglang.name_drafts}
 def read_log(text: str) -> Readings:
     """The starts in a pasted log; none where no line is an engine's."""
     return read_log_stream(text_stream(text))
+
+
+def read_log_bytes(data: bytes) -> Readings:
+    """The starts in an uploaded log."""
+    return read_log_stream(bytes_stream(data))
 
 
 def read_log_file(path: Path) -> Readings:

@@ -36,8 +36,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def app_server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    with running_app(tmp_path_factory.mktemp("app") / "log.txt") as server:
-        yield server
+    folder = tmp_path_factory.mktemp("app")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(folder))
+        with running_app(folder / "log.txt") as server:
+            yield server
 
 
 @pytest.fixture

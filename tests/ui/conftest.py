@@ -10,6 +10,13 @@ ROOT = Path(__file__).parents[2]
 OpenApp = Callable[..., AppTest]
 
 
+@pytest.fixture(autouse=True)
+def profile_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No test sees what its user has saved."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return tmp_path / "kvbudget" / "profiles"
+
+
 @pytest.fixture
 def open_app() -> OpenApp:
     """``open_app(model="13b-class-mha", memory="8GiB")``: the first page as a link with these parameters opens it."""

@@ -14,7 +14,7 @@ from planner.units import format_bytes, format_rate, words_for_tokens
 from planner.verdict import asked, one_user_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
-from ui.engine_section import own_figures, start_it
+from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import item_table
 from ui.scenario import Scenario, apply, scenario
@@ -31,6 +31,7 @@ def main() -> None:
         _examples()
         return
     _verdict(plan)
+    measured_on(plan.choices, plan.answer, plan.unused)
     _numbers(plan.answer)
     if not plan.answer.fits:
         _fixes(plan.choices, plan.chosen, plan.answer)

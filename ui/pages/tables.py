@@ -73,8 +73,8 @@ def main() -> None:
 
 
 def _base(choices: Choices) -> Choices:
-    """What the set-up says of everything that is not an axis of the table."""
-    return replace(choices, model="", device=None, memory=None, weights=None, users=1)
+    """What the set-up says of everything that is not an axis of the table, or is of one model and card alone."""
+    return replace(choices, model="", device=None, memory=None, weights=None, users=1, profile=None)
 
 
 def _controls() -> tuple[Show, list[str], list[str], list[str]]:

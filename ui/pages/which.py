@@ -61,8 +61,8 @@ def main() -> None:
 
 
 def _base(choices: Choices) -> Choices:
-    """What the set-up says of everything but the weights' format, which is asked here."""
-    return replace(choices, weights=None, quantize=None)
+    """What the set-up says, but for the weights' format, which is asked here, and what holds for one card alone."""
+    return replace(choices, weights=None, quantize=None, profile=None)
 
 
 def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:

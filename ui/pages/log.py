@@ -1,0 +1,179 @@
+"""My log: what happened, what would start, each figure beside its prediction, and the readings for other plans."""
+
+import shlex
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.choices import choose
+from planner.launch import launch
+from planner.launch.base import hub_id
+from planner.log_choices import Lack
+from planner.log_report import LogReport, report_log
+from planner.log_words import log_sentence, log_title, try_words
+from planner.logs.readings import Readings
+from planner.would_start import Try
+from ui import log_form, log_input, log_profiles, page
+from ui.log_form import card_words, model_title
+from ui.log_profiles import PLAN, TRIED, take, taken
+from ui.log_table import log_table
+from ui.own_config import no_markup, plain
+from ui.scenario import scenario
+from ui.words import engine_title
+
+SHOWN_TRIES = 3
+FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
+
+
+def main() -> None:
+    readings = log_input.readings()
+    if readings is None:
+        _ask()
+    else:
+        _answer(readings)
+    log_profiles.saved()
+    page.next_links((PLAN, "Plan it", ":material/fact_check:"))
+
+
+def _ask() -> None:
+    st.title("Paste a start-up log: what happened, and what would start", anchor=False)
+    st.markdown(
+        "vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama print where the memory goes when they start. Each "
+        "figure is put beside the planner's; for a start that failed the page says **which flag makes it start**."
+    )
+    log_input.fields()
+
+
+def _answer(readings: Readings) -> None:
+    report, assumed = _report(readings)
+    st.caption(" · ".join(_words(report)))
+    icon = STARTED if report.failure is None else FAILED
+    st.title(f"{icon} {log_title(report)}", anchor=False)
+    st.markdown(log_sentence(report))
+    _tries(report)
+    _missing(report, assumed)
+    if report.failure is not None:
+        st.caption(f"In its own words, line {report.failure.line}: {no_markup(report.failure.message)}")
+    st.header("What your log says, and what we would have said", anchor=False)
+    st.html(log_table(report.readings))
+    st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
+    log_profiles.use(report)
+    with st.expander("Not your model, card or settings? Correct them", key="log_correct", expanded=bool(report.lacks)):
+        log_form.fields(report)
+    with st.expander(f"The log ({log_input.source()})", key="log_itself"):
+        log_input.fields()
+        st.button("Forget it", key="log_forget", on_click=log_input.forget, icon=":material/delete:")
+
+
+def _report(readings: Readings) -> tuple[LogReport, str]:
+    """The report on what is stated; where no card is, on the set-up's, and the words for that."""
+    stated = log_form.stated(readings)
+    found = report_log(readings, stated.choices, stated.number, stated.architecture)
+    if found.lacks is not Lack.CARD:
+        return found, ""
+    plan = scenario()
+    given = replace(stated.choices, device=plan.choices.device, memory=plan.choices.memory)
+    card = plan.answer.device if plan.answer else plan.choices.memory or ""
+    return report_log(readings, given, stated.number, stated.architecture), card
+
+
+def _words(report: LogReport) -> list[str]:
+    """What was recognised, in the order of the set-up's line."""
+    known = report.choices
+    words = [f"start {report.start} of {report.starts}"] if report.starts > 1 else []
+    words.append(f"{engine_title(report.engine)} {report.version}".strip())
+    if known is None:
+        return [*words, *([plain(report.model, "")] if report.model else [])]
+    words += [model_title(known.model), card_words(known)]
+    if known.context:
+        words.append(f"{known.context:,} tokens")
+    return words
+
+
+def _missing(report: LogReport, assumed_card: str) -> None:
+    """What the log does not say, and where to say it."""
+    if assumed_card:
+        st.caption(
+            f":material/memory: The log does not say which card it ran on: counted for **{assumed_card}**, the "
+            "set-up's. Yours is chosen below, under *Correct them*."
+        )
+    if report.lacks is Lack.MODEL:
+        named = f"of **{plain(report.model, 'a model')}**, which is not in the list" if report.model else "of no model"
+        st.info(f"The log is {named}: choose it below, and each figure gets its prediction.", icon=":material/help:")
+    elif report.missing:
+        st.info(no_markup(report.missing), icon=":material/help:")
+
+
+def _tries(report: LogReport) -> None:
+    tries = _in_order(report.would_start)
+    if not tries:
+        _engines_word(report)
+        return
+    with st.grid(SHOWN_TRIES, min_column_width=210):
+        for number, one in enumerate(tries[:SHOWN_TRIES]):
+            _try(one, number, report)
+    taken(TRIED)
+    if tries[SHOWN_TRIES:]:
+        with st.expander("More ways", key="log_more_ways"), st.grid(SHOWN_TRIES, min_column_width=210):
+            for number, one in enumerate(tries[SHOWN_TRIES:], SHOWN_TRIES):
+                _try(one, number, report)
+    if tries[0].starts and tries[0].option:
+        with st.expander("The whole command with the first of them", key="log_command"):
+            _command(tries[0], report)
+
+
+def _in_order(tries: tuple[Try, ...]) -> list[Try]:
+    """Flags that are enough first, then those that are with a shorter context, the longest of them first, then cards.
+
+    An option that the engine names itself is not said again as the planner's.
+    """
+    said = {one.option for one in tries if one.says == "engine"}
+    own = [one for one in tries if one.says == "engine" or not one.option or one.option not in said]
+    enough = [one for one in own if one.starts and one.option]
+    shorter = sorted((one for one in own if one.shorter_option), key=lambda one: -(one.max_context_tokens or 0))
+    return [*enough, *shorter, *(one for one in own if one not in enough and one not in shorter)]
+
+
+def _try(one: Try, number: int, report: LogReport) -> None:
+    icon = ":green[:material/check_circle:]" if one.starts else ":gray[:material/do_not_disturb_on:]"
+    cheapest = " :green-badge[cheapest]" if number == 0 and one.starts else ""
+    is_engines = one.says == "engine"
+    change = f"At most {one.choices.context:,} tokens a request" if is_engines else one.change
+    with st.container(border=True, height="stretch"):
+        st.markdown(f"{icon} **{change}**{cheapest}")
+        if option := one.shorter_option or one.option:
+            st.code(option, language=None, wrap_lines=True)
+        agrees = any(o.says == "planner" and o.option == one.option and o.starts for o in report.would_start)
+        own = f" {engine_title(report.engine)}’s own estimate{', and ours' if agrees else ''}." if is_engines else ""
+        st.caption(try_words(one) + own)
+        choices = replace(one.choices, context=one.max_context_tokens) if one.shorter_option else one.choices
+        st.button(
+            "Plan with it",
+            key=f"log_try_{number}",
+            on_click=take,
+            args=(choices, TRIED),
+            icon=":material/arrow_forward:",
+        )
+
+
+def _engines_word(report: LogReport) -> None:
+    """What the engine itself says would start, where the planner cannot try anything."""
+    longest = next((row for row in report.readings if row.name == "longest_start"), None)
+    if longest is not None and report.engine == "vllm":
+        st.markdown("By its own estimate this makes it start:")
+        st.code(f"--max-model-len {longest.value}", language=None)
+
+
+def _command(one: Try, report: LogReport) -> None:
+    """The engine's command with this change, for the checkpoint that the log names."""
+    found = launch(one.choices, choose(one.choices, log_form.architecture(one.choices)))
+    if found is not None:
+        text = found.text
+        if report.choices is not None and one.choices.weights == report.choices.weights:
+            text = text.replace(hub_id(one.choices.model), shlex.quote(report.model or one.choices.model), 1)
+        st.code(text, language=found.language, wrap_lines=True)
+        for note in found.notes:
+            st.caption(f":material/info: {no_markup(note)}")
+
+
+main()
