@@ -294,6 +294,15 @@ SERVING_LINES = (
 )
 
 
+def family_lines(groups: Iterable[Group]) -> list[Line]:
+    """One line a family of devices; crowd-sourced rows have one of their own already."""
+    families = sorted({family for engine, family, _ in groups if engine != "llamafile"})
+    return [
+        Line(title=f"– on {family}", chosen=lambda g, family=family: g[1] == family and g[0] != "llamafile")
+        for family in families
+    ]
+
+
 def table() -> list[str]:
     """The table of METHOD.md."""
     lines = [
@@ -302,7 +311,7 @@ def table() -> list[str]:
     ]
     for readings, kinds in ((bench_readings(), BENCH_LINES), (serving_readings(), SERVING_LINES)):
         results = evaluate(readings)
-        for kind in kinds:
+        for kind in (*kinds, *family_lines(results)):
             chosen = [result for group, result in results.items() if kind.chosen(group)]
             unseen = [error for result in chosen for error in result.unseen]
             own = [error for result in chosen for error in result.calibrated]
