@@ -1,13 +1,14 @@
 """Reads the data about speed in presets/, only when it is asked for."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from planner.batching.trace import RequestSet
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
-from planner.presets import PRESETS, build, load_toml
+from planner.presets import PRESETS, build, find_device, load_toml
 from planner.speculation import PublishedDraft
 from planner.speed.constants import SpeedConstants
 
@@ -66,10 +67,20 @@ def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConsta
     for family in (_families().get(device, "any"), "any"):
         constants = known.get((engine, family, experts))
         if constants is not None:
-            return constants
+            return _over_links_of(device, constants)
     engines = sorted({name for name, _, has_experts in known if has_experts == experts})
     kind = "models with experts" if experts else "dense models"
     raise UnknownName(f"The speed of {engine} with {kind} was never fitted; choose one of: {', '.join(engines)}.")
+
+
+def _over_links_of(device: str, constants: SpeedConstants) -> SpeedConstants:
+    """*constants*, which were fitted to machines with faster links, for a device that has PCIe alone or a bridge."""
+    pcie = _speed()["pcie"]
+    link = (find_device(device).interconnect or "").partition(";")[0]
+    rate = pcie["bytes_per_s"].get(link)
+    if rate is None:
+        return constants
+    return replace(constants, exchange_s=pcie["layer_s"], exchange_bytes_per_s=rate)
 
 
 def family_devices() -> Iterable[str]:

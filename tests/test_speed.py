@@ -110,6 +110,35 @@ def test_devices_share_the_bytes_and_the_arithmetic() -> None:
     assert (one.linked_layers, two.linked_layers) == (0, 4)
 
 
+def test_exchanges_over_pcie_take_longer_than_over_nvlink() -> None:
+    """Four layers with two exchanges each; a ring of two sends half of the sum there and the other half back."""
+    work = decode_work(prepared(dense(), tensor_parallel=2), 3, 100)
+    assert work.link_bytes == 3 * 4 * 2 * (2 * 1 / 2) * 512 * 2
+    assert decode_work(prepared(dense()), 3, 100).link_bytes == 0
+    slower = replace(CONSTANTS, exchange_s=1e-4, exchange_bytes_per_s=1e9)
+    assert parts(work, slower).links_s == pytest.approx(4 * 1e-4 + work.link_bytes / 1e9)
+    assert parts(work, CONSTANTS).links_s == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "rate"),
+    [("h100-sxm", None), ("mi300x", None), ("rtx-4090", 31.5e9), ("rtx-3090", 31.5e9), ("rtx-5090", 63e9)],
+)
+def test_cards_without_a_link_of_their_own_exchange_over_pcie(device: str, rate: float | None) -> None:
+    constants = performance_presets.find_speed_constants("vllm", device, experts=False)
+    assert constants.exchange_bytes_per_s == rate
+    assert (constants.exchange_s > 0) == (rate is not None)
+
+
+def test_two_cards_with_and_without_their_bridge_are_as_far_apart_as_they_were_measured() -> None:
+    """Qwen3.6-27B on two RTX 3090: 67.24 and 42.74 tokens a second, a token's time apart."""
+    without = performance_presets.find_speed_constants("vllm", "rtx-3090", experts=False)
+    bridged = replace(without, exchange_s=0.0, exchange_bytes_per_s=None)
+    work = decode_work(speed_readings.model_for("qwen3.6-27b", "rtx-3090", "int4-g128", "fp8", 2), 1, 1_000)
+    seconds = predicted_s(work, without) - predicted_s(work, bridged)
+    assert seconds == pytest.approx(1 / 42.74 - 1 / 67.24, rel=0.02)
+
+
 def test_a_prompt_by_hand() -> None:
     """Two operations a parameter and token; attention 4 · d_q · (1 + 2 + 3) a layer, d_q = 8 heads of 64."""
     work = mixed_work(prepared(dense()), 0, 0, 3)

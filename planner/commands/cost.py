@@ -80,7 +80,7 @@ def _cost(arguments: argparse.Namespace) -> Cost:
     count = chosen.deployment.device_count
     return cost(
         model,
-        find_speed_constants(arguments.speed_engine, arguments.device, has_experts(model.architecture)),
+        find_speed_constants(arguments.speed_engine, chosen.deployment.device.name, has_experts(model.architecture)),
         price_per_hour=count * arguments.price,
         users=arguments.users,
         prompt_tokens=arguments.prompt,

@@ -121,7 +121,7 @@ def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
             cost = 0.0  # the text so far costs nothing to look up
     return speculate_together(
         model,
-        find_speed_constants(arguments.speed_engine, arguments.device, has_experts(model.architecture)),
+        find_speed_constants(arguments.speed_engine, chosen.deployment.device.name, has_experts(model.architecture)),
         acceptance=arguments.acceptance,
         draft_tokens=arguments.draft_tokens,
         users=arguments.batch,

@@ -12,6 +12,7 @@ from planner.speed.work import (
     Work,
     decode_work,
     kv_bytes_read,
+    link_bytes_per_token,
     mixed_work,
     operations_per_token,
     weight_bytes_read,
@@ -210,6 +211,8 @@ def step_time(model: Model, constants: SpeedConstants, slots: int, context_token
     layers = len(model.architecture.layers)
     rate = model.deployment.tensor_parallel * model.arithmetic_per_s * own.arithmetic_efficiency
     prompt_s = constants.token_s * layers + operations_per_token(model) / rate
+    if constants.exchange_bytes_per_s is not None:
+        prompt_s += link_bytes_per_token(model) / constants.exchange_bytes_per_s
     kv_s = kv_bytes_read(model, context_tokens) / context_tokens / bandwidth
     table = [_point(model, constants, 0, max(1, sequences)).step_s for sequences in range(slots + 1)]
     return StepTime(
@@ -241,6 +244,8 @@ def _warnings(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
             f"No measurement of {constants.engine} on cards like {model.deployment.device.title} is known: "
             "its constants come from other cards, and the range is wide. Measure one point to narrow it."
         )
+    if model.deployment.tensor_parallel > 1 and constants.exchange_s:
+        found.append("How long cards take to exchange results over PCIe is known from one machine alone.")
     if model.deployment.pipeline_parallel > 1:
         found.append(
             "Pipeline stages take turns: one batch is no faster on more of them; several at once are not modelled."

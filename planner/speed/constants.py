@@ -11,6 +11,7 @@ class SpeedConstants:
     """How well an engine uses a family of devices, fitted to public measurements.
 
     *layer_s*: fixed time of a layer, launches and waits. *link_s*: more of it where devices exchange results.
+    *exchange_s*: still more of it over a slower link than those of the fit, *exchange_bytes_per_s* that link's rate.
     *token_s*: of a token in a layer, whoever computes it. *read_efficiency*, *arithmetic_efficiency*: shares of peak
     rates. *median_error*, *p90_error*: relative errors of measurements that the fit had not seen; *calibrated_…*: with
     one point measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers.
@@ -27,6 +28,8 @@ class SpeedConstants:
     experts: bool = False
     link_s: float = 0.0
     token_s: float = 0.0
+    exchange_s: float = 0.0
+    exchange_bytes_per_s: float | None = None
     arithmetic_efficiency: float = 0.5
     prefill_efficiency: float | None = None
     prefill_p90_error: float | None = None
@@ -41,7 +44,10 @@ class SpeedConstants:
                 raise PlannerError(
                     f"Constants of {self.engine} on {self.family}: {share:g} is no share of a peak rate."
                 )
-        if min(self.layer_s, self.link_s, self.token_s) < 0 or not 0 <= self.median_error <= self.p90_error:
+        if (
+            min(self.layer_s, self.link_s, self.token_s, self.exchange_s) < 0
+            or not 0 <= self.median_error <= self.p90_error
+        ):
             raise PlannerError(f"Constants of {self.engine} on {self.family} are negative or out of order.")
 
 
@@ -76,10 +82,14 @@ class Parts:
 
 
 def parts(work: Work, constants: SpeedConstants) -> Parts:
-    """t = c·L + k·L·[TP > 1] + s·L·tokens + bytes ÷ (bandwidth · e) + operations ÷ (rate · m)."""
+    """t = c·L + k·L·[TP > 1] + s·L·tokens + bytes ÷ (bandwidth · e) + operations ÷ (rate · m).
+
+    Over PCIe k is larger, and what is sent takes its time as well.
+    """
+    sending_s = 0.0 if constants.exchange_bytes_per_s is None else work.link_bytes / constants.exchange_bytes_per_s
     return Parts(
         layers_s=constants.layer_s * work.layers,
-        links_s=constants.link_s * work.linked_layers,
+        links_s=(constants.link_s + constants.exchange_s) * work.linked_layers + sending_s,
         tokens_s=constants.token_s * work.token_layers,
         read_s=work.read_s / constants.read_efficiency,
         arithmetic_s=work.arithmetic_s / constants.arithmetic_efficiency,

@@ -11,6 +11,9 @@ from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs, state_bytes
 from planner.weights import counted_tensors, tensor_bytes
 
+_EXCHANGES = 2
+"""Sums over devices in a layer."""
+_LINK_ELEMENT_BYTES = 2
 _MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
 
 
@@ -19,7 +22,7 @@ class Work:
     """One step's work. *read_s* and *arithmetic_s*: at the full rate of the devices that share it; no less is possible.
 
     *layers* are passed one after another, *linked_layers* of them with an exchange between devices; *token_layers* is
-    layers times tokens, for what each token costs whoever computes it.
+    layers times tokens, for what each token costs whoever computes it. *link_bytes*: what each device sends to others.
     """
 
     layers: int
@@ -28,6 +31,7 @@ class Work:
     read_bytes: float
     read_s: float
     arithmetic_s: float
+    link_bytes: float = 0.0
 
     @property
     def ceiling_s(self) -> float:
@@ -182,7 +186,20 @@ def _work(model: Model, tokens: float, read_bytes: float, operations: float) -> 
         read_bytes=read_bytes,
         read_s=read_bytes / model.bandwidth_bytes_per_s,
         arithmetic_s=operations / (deployment.tensor_parallel * model.arithmetic_per_s),
+        link_bytes=tokens * link_bytes_per_token(model),
     )
+
+
+def link_bytes_per_token(model: Model) -> float:
+    """What each device sends of a token: in every layer attention and feed-forward part are added up over all devices.
+
+        bytes = layers · 2 · 2·(n − 1)/n · hidden · 2
+
+    Source: Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3; a ring sends 2·(n − 1)/n of the sum.
+    """
+    devices = model.deployment.tensor_parallel
+    sent = 2 * (devices - 1) / devices * model.architecture.hidden_size * _LINK_ELEMENT_BYTES
+    return len(model.architecture.layers) * _EXCHANGES * sent
 
 
 def _tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
