@@ -73,6 +73,12 @@ def find_offers(
     *choices* say what is asked, users and context among it; *prices* are those of one device an hour. Of the ways to
     make replicas of as many cards the fastest is kept.
     """
+    for name, wish in (
+        ("tokens per second", min_tokens_per_s),
+        ("seconds to the first token", max_first_token_s or 0.0),
+    ):
+        if not 0 <= wish < float("inf"):
+            raise PlannerError(f"{wish:g} {name} are no wish: give a number from 0 on.")
     architecture = load_model(choices.model, choices.online)
     found = []
     for device, price in prices.items():

@@ -89,7 +89,7 @@ def expected_tokens(acceptance: float, draft_tokens: int) -> float:
     >>> round(expected_tokens(0.9, 8), 2), expected_tokens(0, 8), expected_tokens(1, 8)
     (6.13, 1.0, 9.0)
     """
-    _check(acceptance=acceptance, draft_tokens=draft_tokens)
+    check_draft(acceptance=acceptance, draft_tokens=draft_tokens)
     if acceptance in (0, 1):
         return 1.0 if acceptance == 0 else draft_tokens + 1.0
     # expm1 keeps the digits that 1 − α^(γ+1) loses as α nears 1.
@@ -104,7 +104,7 @@ def speedup(acceptance: float, draft_tokens: int, draft_cost: float) -> float:
     >>> [round(speedup(*figures), 2) for figures in ((0.9, 8, 0.1), (0.3, 8, 0.1), (0.3, 4, 0.2))]
     [3.4, 0.79, 0.79]
     """
-    _check(acceptance=acceptance, draft_tokens=draft_tokens, draft_cost=draft_cost)
+    check_draft(acceptance=acceptance, draft_tokens=draft_tokens, draft_cost=draft_cost)
     return expected_tokens(acceptance, draft_tokens) / (1 + draft_cost * draft_tokens)
 
 
@@ -115,7 +115,7 @@ def best_draft_tokens(acceptance: float, draft_cost: float) -> int | None:
     >>> best_draft_tokens(0.9, 0.1), best_draft_tokens(0.3, 0.4), best_draft_tokens(1, 0.1)
     (10, 0, None)
     """
-    _check(acceptance=acceptance, draft_cost=draft_cost)
+    check_draft(acceptance=acceptance, draft_cost=draft_cost)
     if (draft_cost == 0 and acceptance > 0) or (acceptance == 1 and draft_cost < 1):
         return None
 
@@ -133,7 +133,7 @@ def break_even_acceptance(draft_tokens: int, draft_cost: float) -> float | None:
     >>> break_even_acceptance(1, 0.25), break_even_acceptance(8, 0), break_even_acceptance(8, 1.5)
     (0.25, 0.0, None)
     """
-    _check(draft_tokens=draft_tokens, draft_cost=draft_cost)
+    check_draft(draft_tokens=draft_tokens, draft_cost=draft_cost)
     if draft_cost > 1 and draft_tokens:
         return None
     return acceptance_for(1 + draft_cost * draft_tokens, draft_tokens)
@@ -145,7 +145,7 @@ def acceptance_for(tokens: float, draft_tokens: int) -> float:
     >>> round(acceptance_for(1.89, 2), 3), acceptance_for(1, 4), acceptance_for(5, 4)
     (0.568, 0.0, 1.0)
     """
-    _check(draft_tokens=draft_tokens)
+    check_draft(draft_tokens=draft_tokens)
     if not 1 <= tokens <= draft_tokens + 1:
         raise PlannerError(
             f"A pass that checks {draft_tokens} drafted tokens yields between 1 and {draft_tokens + 1} tokens, "
@@ -174,7 +174,8 @@ def _endless_speedup(acceptance: float, draft_cost: float) -> float | None:
     return 1 / draft_cost
 
 
-def _check(acceptance: float = 0, draft_tokens: int = 0, draft_cost: float = 0) -> None:
+def check_draft(acceptance: float = 0, draft_tokens: int = 0, draft_cost: float = 0) -> None:
+    """Raises PlannerError for what is no α, γ or c."""
     if not 0 <= acceptance <= 1:
         raise PlannerError(f"acceptance = {acceptance:g} is not possible: it is a share between 0 and 1, such as 0.7.")
     if not 0 <= draft_tokens <= MAX_DRAFT_TOKENS:

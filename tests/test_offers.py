@@ -150,7 +150,9 @@ def test_the_command_finds_and_exports(tmp_path: Path, capsys: pytest.CaptureFix
         rows = list(csv.DictReader(lines))
     assert [row["device"] for row in rows] == [row["device"] for row in printed]
     assert float(rows[0]["price_per_hour"]) == printed[0]["price_per_hour"] == 0.4
-    words = [*WORDS, "--prices", str(file), "--rate", "3", "--max-ttft", "2", "--slots", "16", "--sigma", "0.3"]
+    one = tmp_path / "one.toml"
+    one.write_text("h100-sxm = 2.5\n", encoding="utf-8")
+    words = [*WORDS, "--prices", str(one), "--rate", "3", "--max-ttft", "2", "--slots", "16", "--sigma", "0.3"]
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["rate_per_s"] >= 3
     assert main([*WORDS, "--prices", str(file), "--format", "xlsx"]) == 2
@@ -169,6 +171,8 @@ def test_the_command_finds_and_exports(tmp_path: Path, capsys: pytest.CaptureFix
         (["--rate", "3", "--max-ttft", "1", "--slots", "0"], "1 to 65,536 slots"),
         (["--rate", "3", "--max-ttft", "1", "--sigma", "-1"], "sigma between 0 and 5"),
         (["--max-time-per-token", "1"], "goes with --rate"),
+        (["--min-tokens-per-s", "-1"], "-1 tokens per second are no wish"),
+        (["--max-ttft", "-1"], "-1 seconds to the first token are no wish"),
         (["--users", "0"], "users = 0 is not possible"),
         (["--users", "1000000000000"], "users = 1,000,000,000,000 is not possible"),
         (["--prompt", "0"], "at least one prompt token"),

@@ -136,7 +136,7 @@ def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[
         (["--max-ttft", "1", "--slots", "0"], "1 to 65,536 slots"),
         (["--max-ttft", "1", "--slots", "1000000000000"], "between 1 and 10,000,000"),
         (["--max-ttft", "1", "--slots", "1000000", "--requests", "10"], "1 to 65,536 slots"),
-        (["--max-ttft", "1", "--block-tokens", "0"], "blocks of at least one token"),
+        (["--max-ttft", "1", "--block-tokens", "0"], "Blocks must be of 1 to 1,048,576 tokens"),
         (["--max-ttft", "1", "--link", "0"], "A link of 0 bytes a second is not possible"),
         (["--max-ttft", "1", "--link", "fast"], "link 'fast' is not a size"),
         (["--max-ttft", "1", "--think", "-5"], "think_s = -5 is not possible"),

@@ -8,7 +8,14 @@ from planner.errors import PlannerError
 from planner.paging import blocks_for
 
 MAX_SLOTS = 2**16
+MAX_BLOCK_TOKENS = 2**20
 MAX_BLOCKS = 2**50
+
+
+def check_slots(slots: int) -> None:
+    """Raises PlannerError for what is no number of slots."""
+    if not 1 <= slots <= MAX_SLOTS:
+        raise PlannerError(f"slots = {slots:,} is not possible: a server has 1 to {MAX_SLOTS:,} slots.")
 
 
 class Schedule(StrEnum):
@@ -59,8 +66,11 @@ class Server:
     reserved_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.slots <= MAX_SLOTS or self.block_tokens < 1 or self.shared_prefix_tokens < 0:
-            raise PlannerError(f"A server needs 1 to {MAX_SLOTS:,} slots and blocks of at least one token.")
+        check_slots(self.slots)
+        if not 1 <= self.block_tokens <= MAX_BLOCK_TOKENS:
+            raise PlannerError(f"Blocks must be of 1 to {MAX_BLOCK_TOKENS:,} tokens, not {self.block_tokens:,}.")
+        if self.shared_prefix_tokens < 0 or (self.reserved_tokens is not None and self.reserved_tokens < 1):
+            raise PlannerError("A shared prefix has 0 tokens or more, a reservation at least one.")
         budget = self.max_num_batched_tokens
         if (budget is not None) != (self.schedule is Schedule.CHUNKED):
             raise PlannerError("max_num_batched_tokens goes with the schedule 'chunked', and 'chunked' needs it.")

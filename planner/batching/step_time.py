@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from math import isqrt
 
+from planner.batching.server import check_slots
 from planner.batching.trace import Trace
 from planner.errors import PlannerError
 
@@ -67,8 +68,9 @@ def affine_step_time(
 ) -> StepTime:
     """A step of fixed + per_sequence · n seconds, and so on; raises PlannerError unless a step takes some time."""
     figures = (fixed_s, per_sequence_s, per_context_token_s, per_prompt_token_s)
-    if slots < 1 or fixed_s <= 0 or not all(0 <= figure <= _MAX_STEP_S for figure in figures):
-        raise PlannerError("A step needs at least one slot and a fixed time above 0 s; no part of it can be negative.")
+    check_slots(slots)
+    if fixed_s <= 0 or not all(0 <= figure <= _MAX_STEP_S for figure in figures):
+        raise PlannerError(f"A step takes more than 0 s; none of its parts is negative or over {_MAX_STEP_S:,} s.")
     fixed, per_sequence, per_context_token, per_prompt_token = (round(figure * TICKS_PER_S) for figure in figures)
     return StepTime(
         by_sequences=tuple(max(1, fixed) + per_sequence * sequences for sequences in range(slots + 1)),

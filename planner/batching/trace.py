@@ -8,6 +8,7 @@ from planner.errors import PlannerError
 
 MAX_REQUESTS = 10**7
 MAX_REQUEST_TOKENS = 2**27
+MAX_ARRIVAL_S = 10**12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,10 @@ class Trace:
         lengths = {len(self.arrivals_s), len(self.prompt_tokens), len(self.output_tokens)}
         if len(lengths) != 1 or not 1 <= len(self.arrivals_s) <= MAX_REQUESTS:
             raise PlannerError(f"A trace needs 1 to {MAX_REQUESTS:,} requests, each with an arrival and two lengths.")
-        if not all(0 <= first <= second < float("inf") for first, second in pairwise((0.0, *self.arrivals_s))):
-            raise PlannerError("The arrivals of a trace must be seconds from 0 on, in order of time.")
+        if not all(0 <= first <= second <= MAX_ARRIVAL_S for first, second in pairwise((0.0, *self.arrivals_s))):
+            raise PlannerError(
+                f"The arrivals of a trace must be seconds from 0 to {MAX_ARRIVAL_S:,}, in order of time."
+            )
         for name, tokens in (("prompt", self.prompt_tokens), ("output", self.output_tokens)):
             if min(tokens) < 1 or max(tokens) > MAX_REQUEST_TOKENS:
                 raise PlannerError(f"Each {name} of a trace must be between 1 and {MAX_REQUEST_TOKENS:,} tokens.")

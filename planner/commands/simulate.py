@@ -57,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if (arguments.step_ms is None) == (arguments.model is None or arguments.device is None):
         raise PlannerError("Give the time of a step as --step-ms, or --model and --device to have it planned.")
+    if arguments.bars < 0:
+        raise PlannerError("--bars takes how many requests to list, 0 or more.")
     trace = requests_from(arguments, arguments.rate)
     times, pool_blocks = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
     outcome = simulate(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from planner.architecture import Layer
 from planner.draft import head_layer
 from planner.errors import PlannerError
-from planner.speculation import expected_tokens
+from planner.speculation import check_draft, expected_tokens
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work, prepare_speed, verify_work
@@ -48,6 +48,8 @@ def speculate_together(
     """
     if (draft is None) == (draft_cost is None):
         raise PlannerError("Give either a draft model or the cost of a drafted token; one of the two.")
+    if draft_cost is not None:
+        check_draft(draft_cost=draft_cost)
     step_s = predicted_s(decode_work(model, users, context_tokens), constants)
     verify_s = predicted_s(verify_work(model, users, context_tokens, draft_tokens), constants)
     one_s = step_s * (draft_cost or 0.0)
