@@ -14,18 +14,15 @@ from measure.compare import comparison
 from measure.fitting import measured_items, measured_speed
 from measure.records import Outcome, Record, newest, read
 from planner.calibration import CalibrationProfile, MeasuredPass, Subject
-from planner.errors import BadFile, PlannerError
-from planner.export import to_json
+from planner.errors import PlannerError
 from planner.log_choices import device_named
-from planner.profile_files import own_folder
-from planner.units import shorten, shorten_path
+from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
 
 ENGINE = "transformers"
 READ_FROM = ("prefill-decode", "batching")
 """The experiments whose rows are passes."""
 EXACT = ("bytes", "cache_bytes", "weights_bytes", "score_bytes", "cached_score_bytes")
 KEPT = ("dtype", "torch", "transformers", "driver", "platform", "threads", "seed", "device_kind")
-_NAME = re.compile(r"[\w.][\w. -]{0,79}")
 _KEYS = [field.name for field in fields(MeasuredPass)]
 
 
@@ -75,16 +72,10 @@ def disagreeing(folder: Path) -> list[dict[str, Any]]:
 
 def keep(profile: CalibrationProfile, name: str, file: Path | None = None) -> Path:
     """Writes *profile* under *name* among the user's own, or to *file*; raises PlannerError where that cannot be."""
-    named = name or default_name(profile)
-    if not _NAME.fullmatch(named):
-        raise PlannerError(f"{shorten(named)!r} is no name for a profile: use letters, digits, dots, hyphens, spaces.")
-    path = file or own_folder() / f"{named}.json"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{to_json(profile)}\n", encoding="utf-8")
-    except OSError as error:
-        raise BadFile(f"{shorten_path(path)} cannot be written: {error.strerror or error}.") from error
-    return path
+    if file is None:
+        return save_profile(profile, name or default_name(profile))
+    write_profile(profile, file)
+    return file
 
 
 def default_name(profile: CalibrationProfile) -> str:
@@ -95,7 +86,7 @@ def default_name(profile: CalibrationProfile) -> str:
     """
     subject = profile.subject
     words = f"{subject.device} {subject.engine} {subject.engine_version}".lower()
-    return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:80]
+    return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:MAX_NAME_CHARACTERS].rstrip("-.")
 
 
 def profile_text(profile: CalibrationProfile) -> str:

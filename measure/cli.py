@@ -13,13 +13,14 @@ from typing import Any, NoReturn
 
 from measure.experiments import EXPERIMENTS
 from measure.progress import FORMS
+from measure.records import output_folder
 from measure.setup import ATTENTION, DTYPES, SCALES, Setup
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.units import format_bytes
 
 DONE, NOT_ALL, BAD_INPUT, STOPPED = 0, 1, 2, 130
 """Exit codes: every case measured; some did not fit or failed; bad input; interrupted."""
-OUTPUT = Path("measurements")
 CHAPTER = "report.md"
 """What ``all`` writes: every table, picture and sentence in one file."""
 
@@ -57,6 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     everything = commands.add_parser("all", help="every experiment, and one report")
     _add_setup(everything)
     everything.set_defaults(run=_all)
+    found = commands.add_parser("hardware", help="the device, its memory, and what else holds some of it")
+    found.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, xpu or mps")
+    found.add_argument("--json", action="store_true")
+    found.set_defaults(run=_hardware)
     compare = commands.add_parser("compare", help="what was measured beside what was predicted, from kept records")
     _add_output(compare)
     compare.add_argument("--json", action="store_true")
@@ -88,7 +93,7 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", type=Path, default=OUTPUT, help="folder of records, tables and pictures")
+    parser.add_argument("--output", type=Path, default=output_folder(), help="folder of records, tables and pictures")
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -137,6 +142,20 @@ def _setup(arguments: argparse.Namespace) -> Setup:
         online=arguments.online,
         quick=arguments.quick,
     )
+
+
+def _hardware(arguments: argparse.Namespace) -> int:
+    from measure.hardware import hardware
+
+    found = hardware(arguments.device)
+    if arguments.json:
+        print(to_json(found))
+    else:
+        others = ", ".join(f"{one['name']} {format_bytes(one['bytes'])}" for one in found["others"])
+        print(f"{found['title']} ({found['kind']}), {found['cores']} cores")
+        print(f"{format_bytes(found['total_bytes'])}, {format_bytes(found['free_bytes'])} free now")
+        print(f"also there: {others or 'nothing of size'}")
+    return DONE
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from measure.experiments import EXPERIMENTS
+from measure.findings import findings, sentence, title
 from measure.records import newest, read
 from measure.tables import text_table
 
@@ -21,11 +22,12 @@ def comparison(folder: Path) -> list[dict[str, Any]]:
 
 
 def comparison_text(rows: list[dict[str, Any]]) -> str:
-    """The table, and how many of the pairs are equal."""
+    """The table, and how many of the predicted sizes are exact."""
     if not rows:
         return "Nothing is measured yet: python -m measure run cache-size is a start."
-    equal = sum(row["predicted"] == row["measured"] for row in rows)
-    return f"{text_table(rows)}\n\n{equal:,} of {len(rows):,} readings are equal to their prediction."
+    found = findings(rows)
+    words = f"{title(found)}. {sentence(found).replace('**', '')}" if found else "No size was predicted."
+    return f"{text_table(rows)}\n\n{words}"
 
 
 def _pairs(experiment: str, case: str, row: dict[str, Any]) -> list[dict[str, Any]]:

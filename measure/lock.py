@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from planner.errors import PlannerError
 
 LOCK = Path(tempfile.gettempdir()) / "kvbudget-measure.lock"
@@ -16,6 +14,8 @@ LOCK = Path(tempfile.gettempdir()) / "kvbudget-measure.lock"
 @contextmanager
 def only_one(file: Path | None = None) -> Iterator[None]:
     """Held while measuring, through *file* or the machine's own; raises PlannerError when another process measures."""
+    from filelock import FileLock, Timeout  # reading who measures does without
+
     lock = file or LOCK
     holder = lock.with_suffix(".pid")
     file_lock = FileLock(lock, timeout=0)
@@ -39,3 +39,20 @@ def _read(holder: Path) -> str:
         return holder.read_text(encoding="utf-8")
     except OSError:
         return "unknown"
+
+
+def measuring() -> int | None:
+    """The process that measures on this machine, ``None`` where none does."""
+    pid = _read(LOCK.with_suffix(".pid"))
+    return int(pid) if pid.isdigit() and is_alive(int(pid)) else None
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

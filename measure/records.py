@@ -10,6 +10,8 @@ from typing import Any
 
 from planner.errors import PlannerError
 
+FOLDER_VARIABLE = "KVBUDGET_MEASUREMENTS"
+"""Names another folder than ``measurements`` in the working one."""
 Row = Mapping[str, Any]
 
 
@@ -53,6 +55,11 @@ class Record:
         """Whether this is the reading of *case* under the same conditions."""
         mine = (self.experiment, self.case, self.settings, self.conditions)
         return self.is_reading and mine == (case.experiment, case.name, case.settings, dict(conditions))
+
+
+def output_folder() -> Path:
+    """Where records, tables and pictures go unless something else is said; the app looks there too."""
+    return Path(os.environ.get(FOLDER_VARIABLE) or "measurements")
 
 
 def append(record: Record, file: Path) -> None:

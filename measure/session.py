@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from measure.conditions import conditions
-from measure.experiments import find_experiment
+from measure.experiments import EXPERIMENTS, find_experiment
 from measure.experiments.base import Report
 from measure.instruments import find_instrument
 from measure.lock import only_one
 from measure.progress import watcher
 from measure.records import Outcome, Record
+from measure.results import RESULTS
 from measure.runner import run_cases
 from measure.setup import Setup
 from measure.tables import text_table
+from planner.errors import BadFile
 from planner.export import to_csv, to_json, to_markdown
+from planner.units import shorten_path
 
 SHOWN_ROWS = 40
 """Of a longer table the terminal shows the first ones; its files have all."""
@@ -38,6 +41,7 @@ class Result:
         """As JSON; the picture is a file."""
         return {
             "experiment": self.name,
+            "title": EXPERIMENTS[self.name],
             "lesson": self.report.lesson,
             "disagreements": self.report.disagreements,
             "tables": [{"name": table.name, "rows": table.rows} for table in self.report.tables],
@@ -48,6 +52,19 @@ class Result:
             ],
             "conditions": self.records[0].conditions if self.records else {},
             "files": [str(file) for file in self.files],
+        }
+
+    def shown(self) -> dict[str, Any]:
+        """As JSON for a page, each picture as Vega-Lite beside its table."""
+        charts = [
+            None if table.chart is None or not table.rows else table.chart.to_dict() for table in self.report.tables
+        ]
+        plain = self.plain()
+        tables = [table | {"chart": chart} for table, chart in zip(plain["tables"], charts, strict=True)]
+        return plain | {
+            "tables": tables,
+            "date": max((record.date for record in self.records), default=""),
+            "seconds": round(sum(record.seconds for record in self.records)),
         }
 
     def text(self) -> str:
@@ -90,9 +107,9 @@ class Session:
                     again=self._again,
                 )
                 report = experiment.report(records, self._setup)
-                results.append(
-                    Result(name=name, report=report, records=tuple(records), files=export(name, report, self._output))
-                )
+                files = export(name, report, self._output)
+                results.append(Result(name=name, report=report, records=tuple(records), files=files))
+                write(self._output / RESULTS / f"{name}.json", to_json(results[-1].shown()) + "\n")
         return results
 
     def markdown(self, results: Sequence[Result]) -> str:
@@ -119,6 +136,15 @@ def report_markdown(results: Sequence[Result], conditions: dict[str, Any]) -> st
     return "\n".join(lines) + "\n"
 
 
+def write(file: Path, text: str) -> None:
+    """*text* as a file, its folder made; raises PlannerError where it cannot be written."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(file)} cannot be written: {error.strerror or error}.") from error
+
+
 def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
     """Writes each table as CSV, Markdown and JSON and its picture as PNG and SVG."""
     files = []
@@ -128,7 +154,7 @@ def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
         texts[".json"] = to_json({"lesson": report.lesson, "rows": table.rows}) + "\n"
         for suffix, text in texts.items():
             files.append(stem.with_suffix(suffix))
-            files[-1].write_text(text, encoding="utf-8")
+            write(files[-1], text)
         if table.chart is not None and table.rows:
             from measure.pictures import save
 

@@ -170,7 +170,7 @@ _ENGINE_HELP = (
     "others round, reserve and refuse as they do: the page says which version's rules were used."
 )
 _PROFILE_HELP = (
-    "What a start-up log showed of this model, engine, version and card takes the place of what is assumed. "
-    "The page My log makes such profiles and keeps them on this machine."
+    "What a start-up log, or this machine's allocator, showed of this engine, version and card takes the place of what "
+    "is assumed. The pages My log and Measure make such profiles and keep them on this machine."
 )
 _VERSION_HELP = "Rules and defaults move between versions. Empty: the newest whose figures were checked."

@@ -46,15 +46,18 @@ def own_figures(chosen: Chosen, answer: Answer) -> None:
     st.caption(f"{measured}{groups}")
 
 
-def measured_on(choices: Choices, answer: Answer, unused: str) -> None:
+def measured_on(choices: Choices, chosen: Chosen, answer: Answer, unused: str) -> None:
     """What a profile puts in the place of assumed items, or why it does not."""
     if unused:
         st.caption(f":material/straighten: {no_markup(unused)}")
     elif choices.profile is not None:
         items = [item.name for item in answer.items if item.basis is Basis.MEASURED]
-        said = f"{', '.join(items)}, read from a log." if items else "nothing that holds for this plan."
+        subject = None if chosen.deployment.profile is None else chosen.deployment.profile.subject
+        is_machine = subject is not None and subject.is_machine
+        how, where = ("its allocator", "this machine") if is_machine else ("a log", answer.device)
+        said = f"{', '.join(items)}, read from {how}." if items else "nothing that holds for this plan."
         st.caption(
-            f":material/straighten: **Measured** on {answer.device} with "
+            f":material/straighten: **Measured on {where}** with "
             f"{engine_words(answer.engine, answer.engine_version)}, profile *{choices.profile}*: {said}"
         )
 

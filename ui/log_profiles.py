@@ -68,8 +68,9 @@ def saved() -> None:
         else:
             of = profile.subject
             card = format_size(of.memory_bytes) if of.device == "stated" else of.device
-            said = f"{of.model}, {engine_words(of.engine, of.engine_version)}, {card}"
-            device = {"memory": str(of.memory_bytes)} if of.device == "stated" else {"device": of.device}
+            said = f"{of.model or 'any model'}, {engine_words(of.engine, of.engine_version)}, {card}"
+            is_stated = of.device == "stated" or of.is_machine
+            device = {"memory": str(of.memory_bytes)} if is_stated else {"device": of.device}
             choices = Choices(
                 model=of.model, engine=of.engine, engine_version=of.engine_version, profile=name, **device
             )

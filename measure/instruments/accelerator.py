@@ -83,6 +83,10 @@ class AcceleratorInstrument:
         finally:
             self._backend.set_per_process_memory_fraction(1.0, self._index)
 
+    def held_by_others(self) -> dict[int, int]:
+        reading = self._driver_reading()
+        return {} if reading is None else reading.others
+
     def driver(self) -> str:
         reading = self._driver_reading()
         return "" if reading is None else reading.driver

@@ -68,6 +68,10 @@ class Instrument(Protocol):
         """Watches, and lets allocations beyond *limit_bytes* more than are there now fail as a full device would."""
         ...
 
+    def held_by_others(self) -> dict[int, int]:
+        """Bytes of the device by process id, of all other processes that the system shows."""
+        ...
+
     def driver(self) -> str:
         """The driver's version, empty where there is none."""
         ...

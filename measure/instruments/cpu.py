@@ -93,6 +93,9 @@ class CpuInstrument:
             yield watched
         watched.peak_bytes, watched.left_bytes = follower.peak_bytes, follower.current_bytes
 
+    def held_by_others(self) -> dict[int, int]:
+        return host.others_bytes()
+
     def driver(self) -> str:
         return ""
 

@@ -1,5 +1,9 @@
 """The machine's own memory, as the operating system tells it."""
 
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+
 import psutil
 
 
@@ -15,3 +19,27 @@ def available_bytes() -> int:
 
 def total_bytes() -> int:
     return int(psutil.virtual_memory().total)
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def others_bytes() -> dict[int, int]:
+    """Resident sets of the other processes that the system shows, by process id; shared pages count for each."""
+    found = {}
+    for process in psutil.process_iter(["memory_info"]):
+        memory = process.info["memory_info"]
+        if memory is not None and process.pid != os.getpid():
+            found[process.pid] = int(memory.rss)
+    return found
+
+
+def names_of(pids: Iterable[int]) -> dict[int, str]:
+    """The programs' names, where the system tells them."""
+    found = {}
+    for pid in pids:
+        with suppress(psutil.Error):
+            found[pid] = psutil.Process(pid).name()
+    return found

@@ -75,5 +75,8 @@ class MpsInstrument:
         finally:
             self._backend.set_per_process_memory_fraction(1.0)
 
+    def held_by_others(self) -> dict[int, int]:
+        return host.others_bytes()  # the memory is the machine's own
+
     def driver(self) -> str:
         return f"macOS {platform.mac_ver()[0]}"

@@ -16,7 +16,12 @@ class NvmlReading:
         """What other processes take; ``None`` where this process itself is not shown."""
         if os.getpid() not in self.used_bytes:
             return None
-        return sum(size for pid, size in self.used_bytes.items() if pid != os.getpid())
+        return sum(self.others.values())
+
+    @property
+    def others(self) -> dict[int, int]:
+        """What each other process takes."""
+        return {pid: size for pid, size in self.used_bytes.items() if pid != os.getpid()}
 
 
 def read_nvml(uuid: str) -> NvmlReading | None:

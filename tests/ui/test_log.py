@@ -117,7 +117,7 @@ def test_readings_are_saved_used_and_named_on_the_plan_page(open_app: OpenApp, p
     assert [path.name for path in profile_folder.iterdir()] == ["my-4090.json"]
     app.switch_page("ui/pages/plan.py").run()
     said = words(app)
-    assert "**Measured** on 23.64 GiB card with vLLM 0.11.0, profile *my-4090*: " in said
+    assert "**Measured on 23.64 GiB card** with vLLM 0.11.0, profile *my-4090*: " in said
     assert "activation peak, non-torch memory, weights as loaded, read from a log." in said
     assert "Yes, it fits" in app.title[0].value
     assert app.metric[0].value == "29,040"

