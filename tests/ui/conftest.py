@@ -1,5 +1,6 @@
 """The app without a browser, through Streamlit's own test runner."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,12 @@ def profile_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No test sees what its user has saved."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     return tmp_path / "kvbudget" / "profiles"
+
+
+@pytest.fixture(autouse=True)
+def own_main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit puts the app's script in the place of ``__main__``, which processes started later would run."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture
