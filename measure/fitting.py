@@ -9,11 +9,12 @@ from dataclasses import replace
 from statistics import median
 
 from planner.calibration import MeasuredItem, MeasuredPass, MeasuredSpeed
+from planner.engines.transformers import ACTIVATIONS, CONTEXT
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, fit
 from planner.speed.work import Work
 
-CONTEXT, ACTIVATIONS, SLACK = "context and libraries", "activations", "allocator slack"
+SLACK = "allocator slack"
 MODEL = ("model", "kv_cache")
 """Activations are those of one model in one number format, which is that of its cache."""
 LEAST_TIMED = 5
@@ -31,7 +32,9 @@ def measured_items(passes: Sequence[MeasuredPass], source: str) -> tuple[Measure
     outside = [one.outside_bytes for one in passes if one.outside_bytes is not None]
     if outside:
         error = _worst([(0.0, float(size)) for size in outside], _constant)
-        found.append(MeasuredItem(name=CONTEXT, bytes=round(median(outside)), source=source, error=error))
+        found.append(
+            MeasuredItem(name=CONTEXT, bytes=round(median(outside)), source=source, error=error, replaces=(CONTEXT,))
+        )
     for name, points in ((ACTIVATIONS, _activations(passes)), (SLACK, _slack(passes))):
         if len({tokens for tokens, _ in points}) > 1:
             constant, slope = line(points)
@@ -42,6 +45,7 @@ def measured_items(passes: Sequence[MeasuredPass], source: str) -> tuple[Measure
                     bytes_per_token=round(slope, 3),
                     error=_worst(points, lambda rest: _along(*line(rest))),
                     source=source,
+                    replaces=(name,),
                     depends_on=MODEL,
                 )
             )

@@ -88,7 +88,7 @@ class RankBudget:
             return ()
         items = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
         if (profile := self.deployment.profile) is not None:
-            items += profile.growing(tokens * requests, self.deployment.conditions(self.architecture.name))
+            items = profile.growing(items, tokens * requests, self.deployment.conditions(self.architecture.name))
         draft = self.deployment.draft
         if draft is None:
             return items

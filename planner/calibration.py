@@ -164,9 +164,11 @@ class CalibrationProfile:
         kept = tuple(item for item in items if item.name not in replaced)
         return kept + tuple(item.line() for item in valid if not item.bytes_per_token)
 
-    def growing(self, tokens: int, conditions: Conditions) -> tuple[LineItem, ...]:
-        """The items that grow with *tokens* computed at once."""
-        return tuple(item.line(tokens) for item in self._valid(conditions) if item.bytes_per_token)
+    def growing(self, items: Iterable[LineItem], tokens: int, conditions: Conditions) -> tuple[LineItem, ...]:
+        """*items* with those that grow with *tokens* computed at once in place of the ones that they replace."""
+        valid = [item for item in self._valid(conditions) if item.bytes_per_token]
+        replaced = {name for item in valid for name in item.replaces}
+        return (*(item for item in items if item.name not in replaced), *(item.line(tokens) for item in valid))
 
     def _valid(self, conditions: Conditions) -> list[MeasuredItem]:
         stale = {found.item.name for found in self.stale(conditions)}

@@ -84,7 +84,7 @@ class Lmdeploy(FreeShare):
                 low_bytes=round(spread["low"] * GIB),
                 high_bytes=round(spread["high"] * GIB),
                 basis=Basis.ASSUMED,
-                source="CUDA context, libraries and communicators: an assumption, no public start-up states them",
+                source="CUDA context, libraries and communicators: in part an assumption",
             ),
         )
 

@@ -2,17 +2,42 @@
 
 from dataclasses import replace
 
-from planner.architecture import Attention, LatentAttention, Mixer, Recurrence, StateTensor, distinct_layers
+from planner.architecture import (
+    Architecture,
+    Attention,
+    LatentAttention,
+    Mixer,
+    Recurrence,
+    StateTensor,
+    distinct_layers,
+)
 from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.engines.base import Rank
+from planner.engines.forward_pass import Shape, activation_bytes, plain_shape, widest_shape
 from planner.engines.minimum import Minimum
 from planner.engines.split import split_heads
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec, merge_specs, mixer_spec
-from planner.line_item import Basis
+from planner.line_item import Basis, Kind, LineItem
+from planner.records import dataclass
+from planner.units import GIB
 
 CONV = "conv"
+_SIXTEEN_BIT_BYTES = 2
+_UNKNOWN_FACTOR = 2
+"""How far the peak of a model that is not plain may lie above the formula for the widest of its layers."""
+
+
+ACTIVATIONS, CONTEXT = "activations", "context and libraries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRank(Rank):
+    """A rank with what a forward pass on it needs; *is_plain*: the formula was measured for such models."""
+
+    shape: Shape
+    is_plain: bool
 
 
 class Transformers(Minimum):
@@ -20,19 +45,75 @@ class Transformers(Minimum):
 
     name = "transformers"
     cache_basis = Basis.RULE
+    has_runtime_items = True
+
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[PassRank, ...]:
+        _check(deployment.settings)
+        size = max(_SIXTEEN_BIT_BYTES, deployment.kv_cache_k.bytes_for(1))
+        is_plain = plain_shape(architecture, size) is not None
+        return tuple(
+            PassRank(
+                layers=rank.layers,
+                tensors=rank.tensors,
+                towers=rank.towers,
+                shape=widest_shape(architecture, rank.layers, size, deployment.tensor_parallel),
+                is_plain=is_plain,
+            )
+            for rank in super().ranks(architecture, deployment)
+        )
+
+    def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
+        """What is gone from a card before anything is loaded; nothing of a CPU's memory."""
+        if deployment.device.vendor == "cpu" or deployment.device.unified:
+            return ()
+        spread = deployment.settings.rule("context_gib")
+        return (
+            LineItem(
+                name=CONTEXT,
+                kind=Kind.RUNTIME,
+                bytes=round(spread["expected"] * GIB),
+                low_bytes=round(spread["low"] * GIB),
+                high_bytes=round(spread["high"] * GIB),
+                basis=Basis.ASSUMED,
+                source="CUDA context and libraries, and what a desktop takes: public readings of cards that are free",
+            ),
+        )
+
+    def buffer_items(
+        self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        """The peak above weights and cache: of the whole context as one prompt, at least of a step of one token."""
+        if not isinstance(rank, PassRank):
+            return ()
+        eager = deployment.settings.text("attn_implementation") == "eager"
+        step = activation_bytes(rank.shape, requests, 1, tokens, eager=eager)
+        prompt = max(step, activation_bytes(rank.shape, requests, tokens, tokens, eager=eager))
+        return (
+            LineItem(
+                name=ACTIVATIONS,
+                kind=Kind.RUNTIME,
+                bytes=prompt,
+                low_bytes=step,
+                high_bytes=prompt if rank.is_plain else _UNKNOWN_FACTOR * prompt,
+                basis=Basis.ASSUMED,
+                source=f"largest moment of a pass of {requests:,} × {tokens:,} tokens at once; low: of one token each",
+            ),
+        )
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
-        settings = deployment.settings
-        if settings.rules["window_tokens_not_kept"] is None:
-            raise PlannerError(
-                f"transformers {settings.version} is older than the rules that are known here: "
-                "leave --engine-version out, or name 5.24 or later."
-            )
         layers = split_heads(rank.layers, deployment.tensor_parallel)
         return merge_specs(
-            (_spec(mixer, deployment, settings), count)
+            (_spec(mixer, deployment, deployment.settings), count)
             for layer, count in distinct_layers(layers)
             for mixer in layer.mixers
+        )
+
+
+def _check(settings: EngineSettings) -> None:
+    if settings.rules["window_tokens_not_kept"] is None:
+        raise PlannerError(
+            f"transformers {settings.version} is older than the rules that are known here: "
+            "leave --engine-version out, or name 5.24 or later."
         )
 
 
