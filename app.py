@@ -18,6 +18,7 @@ page = st.navigation(
         st.Page("ui/pages/which.py", title="Which"),
         st.Page("ui/pages/cache.py", title="Cache"),
         st.Page("ui/pages/speed.py", title="Speed"),
+        st.Page("ui/pages/batching.py", title="Batching"),
         st.Page("ui/pages/speculation.py", title="Speculation"),
         st.Page("ui/pages/measure.py", title="Measure"),
         st.Page("ui/pages/log.py", title="My log"),

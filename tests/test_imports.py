@@ -60,7 +60,7 @@ LAYERS = (
     ("planner.cache_comparison", "planner.spread", "planner.would_start"),
     ("planner.log_report",),
     ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),
-    ("planner.speculation_text", "planner.speed_text"),
+    ("planner.batching_text", "planner.speculation_text", "planner.speed_text"),
     ("planner.cli_text", "planner.performance_text", "planner.serving_text"),
     ("planner.commands",),
     ("planner", "planner.cli", "planner.__main__"),
@@ -172,6 +172,7 @@ def test_charts_and_exports_are_made_without_streamlit() -> None:
         "ui.form",
         "ui.address",
         "ui.draft_charts",
+        "ui.slots_chart",
         "ui.speed_charts",
     }
 

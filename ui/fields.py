@@ -28,6 +28,24 @@ def whole(key: str, label: str, default: int, most: int, least: int = 1, **more:
     return found
 
 
+def optional_whole(key: str, label: str, usual: int, most: int, least: int = 1, **more: Any) -> int:
+    """A whole number that follows the set-up, *usual*, while the field is empty."""
+    _check(key, None, lambda text: text == "" or (text.isascii() and text.isdigit() and least <= int(text) <= most))
+    found: int | None = st.number_input(
+        label,
+        min_value=least,
+        max_value=most,
+        value=None,
+        step=1,
+        key=key,
+        placeholder=f"{usual:,}",
+        bind="query-params",
+        on_change=forget_notes,
+        **{"help": f"Empty: {usual:,}, from the set-up.", **more},
+    )
+    return usual if found is None else found
+
+
 def figure(key: str, label: str, default: float | None, least: float, most: float, **more: Any) -> float | None:
     """A number with decimals; ``None`` where it may stay empty and does."""
     _check(key, default, lambda text: text == "" or least <= float(text) <= most)

@@ -108,6 +108,11 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
     )
 
 
+def work_share(outcome: Outcome, slots: int) -> float:
+    """Tokens made ÷ the places for them in all steps: how much of the time that slots were held was work."""
+    return outcome.output_tokens / (outcome.steps * slots)
+
+
 def spread(ticks: Iterable[int]) -> Spread:
     """Mean, percentiles and maximum of *ticks*, at least one."""
     ordered = sorted(ticks)

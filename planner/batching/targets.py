@@ -72,8 +72,7 @@ def at_rate(trace: Trace, requests_per_s: float) -> Trace:
 
 def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target) -> Sustained:
     """The largest rate of *trace* that *server* takes within *target*."""
-    together = ContinuousServer(replace(trace, arrivals_s=(0.0,) * len(trace)), server, step_time).run()
-    saturated_per_s = full_rate(together.finishes, server.slots)
+    saturated_per_s = saturated(trace, server, step_time)
     outcomes: dict[float, Outcome] = {}
 
     def missed(rate: float) -> str | None:
@@ -82,6 +81,12 @@ def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target)
 
     rate, limit = largest_rate(missed, saturated_per_s)
     return Sustained(rate_per_s=rate, saturated_per_s=saturated_per_s, limit=limit, outcome=outcomes.get(rate))
+
+
+def saturated(trace: Trace, server: Server, step_time: StepTime) -> float:
+    """Requests a second of *server* when all of *trace* are there at once."""
+    together = ContinuousServer(replace(trace, arrivals_s=(0.0,) * len(trace)), server, step_time).run()
+    return full_rate(together.finishes, server.slots)
 
 
 def full_rate(finishes: Sequence[int], slots: int) -> float:

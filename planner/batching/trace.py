@@ -78,9 +78,17 @@ class RequestSet:
 
 
 def synthetic_trace(
-    requests: int, prompts: Lengths, outputs: Lengths, requests_per_s: float | None = None, seed: int = 0
+    requests: int,
+    prompts: Lengths,
+    outputs: Lengths,
+    requests_per_s: float | None = None,
+    seed: int = 0,
+    shared_prefix_tokens: int = 0,
 ) -> Trace:
-    """*requests* drawn by *seed*: Poisson arrivals at *requests_per_s*, or all present at the start without a rate."""
+    """*requests* drawn by *seed*: Poisson arrivals at *requests_per_s*, or all present at the start without a rate.
+
+    Where all prompts begin with the same *shared_prefix_tokens*, none is shorter than these and one token of its own.
+    """
     if not 1 <= requests <= MAX_REQUESTS:
         raise PlannerError(f"requests = {requests:,} is not possible: it must be between 1 and {MAX_REQUESTS:,}.")
     if requests_per_s is not None and not 0 < requests_per_s < float("inf"):
@@ -88,7 +96,7 @@ def synthetic_trace(
     random_numbers = random.Random(seed)
     return Trace(
         arrivals_s=poisson_arrivals(requests, requests_per_s, random_numbers),
-        prompt_tokens=prompts.draw(requests, random_numbers),
+        prompt_tokens=tuple(max(shared_prefix_tokens + 1, t) for t in prompts.draw(requests, random_numbers)),
         output_tokens=outputs.draw(requests, random_numbers),
         source=f"drawn with seed {seed}",
     )

@@ -46,6 +46,7 @@ def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -
         Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
         requests_per_s,
         arguments.seed,
+        getattr(arguments, "shared_prefix", 0),
     )
 
 

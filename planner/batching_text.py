@@ -1,0 +1,145 @@
+"""What a page says about schedules: who waits for whom, and what is left unused; ``**`` marks what to stress."""
+
+from collections.abc import Mapping
+
+from planner.batching.gains import Gain, Range
+from planner.batching.outcome import Outcome, Spread
+from planner.batching.server import Schedule
+from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
+from planner.units import format_figure, format_seconds
+
+NAMES = {
+    Schedule.STATIC: "Whole batches",
+    Schedule.CONTINUOUS: "Refilled at once",
+    Schedule.CHUNKED: "Refilled, prompts in chunks",
+}
+TERMS = {Schedule.STATIC: "static", Schedule.CONTINUOUS: "continuous", Schedule.CHUNKED: "chunked prefill"}
+_SAME = 1.05
+"""Less than this is the same work."""
+
+
+def schedules_title(outcomes: Mapping[Schedule, Outcome]) -> str:
+    """What refilling a free slot at once brings over waiting for the whole batch."""
+    static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
+    work = continuous.output_tokens_per_s / static.output_tokens_per_s
+    sooner = static.latency.mean_s / continuous.latency.mean_s
+    if work >= _SAME:
+        return f"Refilling slots at once: {times(work)} times the work"
+    if sooner >= _SAME:
+        return f"Refilling slots at once: the same work, answers {times(sooner)} times sooner"
+    return "Refilling slots at once changes nothing here"
+
+
+def schedules_sentence(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> str:
+    """How long an answer takes under each schedule."""
+    static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
+    sentence = (
+        f"{continuous.requests:,} requests, {continuous.output_tokens:,} tokens of answers, {slots:,} at a time. "
+        f"The mean wait for an answer is **{time_words(static.latency.mean_s, in_steps)}** when a whole batch must "
+        f"finish, **{time_words(continuous.latency.mean_s, in_steps)}** when a free slot is refilled at once"
+    )
+    chunked = outcomes.get(Schedule.CHUNKED)
+    if chunked is None:
+        return f"{sentence}."
+    return f"{sentence}, {time_words(chunked.latency.mean_s, in_steps)} with prompts in chunks."
+
+
+def pool_sentence(outcome: Outcome) -> str:
+    """What the paged cache holds and wastes, beside a server that reserves the longest request for each."""
+    pool = outcome.pool
+    if pool is None:
+        return ""
+    blocks = f"{pool.peak_blocks:,} blocks of {pool.block_tokens} tokens at most"
+    if pool.pool_blocks is not None:
+        blocks += f", {pool.peak_blocks / pool.pool_blocks:.0%} of the {pool.pool_blocks:,} that memory leaves"
+    sentence = (
+        f"The cache took {blocks}. **{pool.useful_share:.0%}** of their places held a token; had each request reserved "
+        f"{pool.reserved_tokens:,} tokens from its start, **{pool.reserved_share:.0%}** would have."
+    )
+    if pool.shared_blocks:
+        sentence += f" The shared beginning saved {pool.saved_block_share:.0%} of the blocks."
+    if outcome.preemptions:
+        evictions = "1 time" if outcome.preemptions == 1 else f"{outcome.preemptions:,} times"
+        sentence += f" **{evictions} the pool was full** and the youngest request had to give way"
+        copied = ", ".join(f"{use.evictions:,} to {use.name}" for use in outcome.tiers)
+        sentence += f": copied {copied}, the others computed again." if copied else ", to be computed again."
+    return sentence
+
+
+def sustained_title(found: Sustained) -> str:
+    """How many requests a second meet the target."""
+    if found.rate_per_s == 0:
+        return "Too slow for this patience, even for one request at a time"
+    return f"Up to {requests_words(found.rate_per_s)} within your patience"
+
+
+def sustained_sentence(found: Sustained, slow: Sustained, fast: Sustained, target: Target) -> str:
+    """What ends it, over the speed model's range, and how that compares with a server that is simply full."""
+    asked = []
+    if target.first_token_s is not None:
+        asked.append(f"the first token within {format_seconds(target.first_token_s)}")
+    if target.token_s is not None:
+        asked.append(f"then at least {format_figure(1 / target.token_s)} tokens a second")
+    ends = {FIRST_TOKEN: "the wait for the first token", PACE: "the pace between tokens"}
+    sentence = f"For 95 of 100 requests: {' and '.join(asked)}. "
+    if found.rate_per_s == 0:
+        return f"{sentence}{_capital(ends.get(found.limit, found.limit))} is missed already."
+    return (
+        f"{sentence}It ends at **{requests_words(found.rate_per_s)}** "
+        f"({_bare(slow, found)} – {_bare(fast, found)} over the speed model's range), by "
+        f"{ends.get(found.limit, 'what the server can do at all')}. With everybody waiting it would do "
+        f"{requests_words(found.saturated_per_s)}."
+    )
+
+
+def requests_words(rate_per_s: float) -> str:
+    """``2.41 requests a second``, or a minute where there are fewer.
+
+    >>> requests_words(2.414), requests_words(0.0916)
+    ('2.41 requests a second', '5.5 requests a minute')
+    """
+    if rate_per_s < 1:
+        return f"{rate_words(60 * rate_per_s)} requests a minute"
+    return f"{rate_words(rate_per_s)} requests a second"
+
+
+def _bare(end: Sustained, found: Sustained) -> str:
+    """An end of the range in the unit of the middle."""
+    return rate_words(end.rate_per_s * (60 if found.rate_per_s < 1 else 1))
+
+
+def gain_words(found: Gain) -> str:
+    """One assumption's ratios with their ranges."""
+    return (
+        f"{found.assumption.words}: {range_words(found.throughput)} times the throughput, latency "
+        f"{range_words(found.latency)} times lower"
+    )
+
+
+def range_words(found: Range) -> str:
+    """``1.5 (1.1 – 2.4)``."""
+    return f"{found.mean:.1f} ({found.low:.1f} – {found.high:.1f})"
+
+
+def spread_words(spread: Spread | None, name: str, in_steps: bool) -> str:
+    """One percentile of a quantity."""
+    return "–" if spread is None else time_words(getattr(spread, name), in_steps)
+
+
+def time_words(seconds: float, in_steps: bool) -> str:
+    """Seconds, or steps where a step takes one."""
+    return f"{seconds:,.0f} steps" if in_steps else format_seconds(seconds)
+
+
+def times(ratio: float) -> str:
+    """A ratio with one digit behind the point; whole from ten on."""
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{ratio:,.0f}"
+
+
+def rate_words(rate: float) -> str:
+    """Requests or tokens a second, or a step, with three digits."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,141 @@
+"""The Batching page: schedules side by side, traces of all kinds, the textbook's requests, deterministic by seed."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.batching.gains import ASSUMPTIONS, gain
+from planner.batching.outcome import Bar
+from planner.batching_text import rate_words
+from planner.cli import main
+from planner.performance_presets import find_request_set
+from tests.ui.conftest import OpenApp, words
+from tests.ui.test_cache import alt_texts
+from tests.ui.test_charts import values
+from ui.slots_chart import gains_chart, slots_chart
+
+PAGE = "ui/pages/batching.py"
+AZURE = (
+    b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
+    b"2023-11-16 18:15:46.6805900,374,44\n"
+    b"2023-11-16 18:15:50.9951690,396,109\n"
+    b"2023-11-16 18:15:51.2225670,879,55\n"
+    b"2023-11-16 18:15:53.4000000,91,0\n"
+)
+
+
+def command(app: AppTest) -> list[str]:
+    return next(str(code.value) for code in app.code if "kvbudget simulate" in str(code.value)).split()
+
+
+def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    app = open_app(PAGE, users="8")
+    main([*command(app)[1:], "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["requests"] == 200
+    assert app.metric[0].value == rate_words(printed["output_tokens_per_s"])
+    assert "times the work" in app.title[0].value
+
+
+def test_the_textbooks_requests(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    app = open_app(PAGE, requests="textbook", seed="3")
+    assert "64 requests, 1,874 tokens of answers, 8 at a time." in words(app)
+    main([*command(app)[1:], "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    assert f"{printed['latency']['mean_s']:,.0f} steps** when a free slot is refilled" in words(app)
+
+
+def test_the_same_seed_draws_the_same(open_app: OpenApp) -> None:
+    first, again, other = (open_app(PAGE, seed=seed) for seed in ("1", "1", "2"))
+    assert [m.value for m in first.metric] == [m.value for m in again.metric]
+    assert [m.value for m in first.metric] != [m.value for m in other.metric]
+
+
+def test_ranges_over_300_orders_are_there(open_app: OpenApp) -> None:
+    said = alt_texts(open_app(PAGE))
+    assert "all present at the start: 2.3 (1.6 – 3.1) times the throughput, latency 3.6 (2.6 – 4.5)" in said
+    assert "waits until it is full: 1.6 (1.1 – 2.4) times the throughput, latency 8.4 (4.3 – 12.5)" in said
+
+
+def test_a_trace_of_ones_own(open_app: OpenApp) -> None:
+    app = open_app(PAGE, requests="your CSV")
+    assert app.title[0].value == "Which requests came, and when?"
+    app.file_uploader(key="trace").upload("trace.csv", AZURE, "text/csv").run()
+    said = words(app)
+    assert "3 requests, 208 tokens of answers, 4 at a time." in said
+    assert "1 row of the trace has no prompt or no answer" in said
+    assert "--trace trace.csv" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"a,b\n1,2\n", "has none of the column sets that a trace may have"),
+        (b"arrival_s,prompt_tokens,output_tokens\n1,x,3\n", "row 2"),
+        (b"\xff\xfe\x00", "is no CSV in UTF-8"),
+        (b"", "has none of the column sets"),
+    ],
+)
+def test_an_odd_file_is_one_sentence(open_app: OpenApp, content: bytes, sentence: str) -> None:
+    app = open_app(PAGE, requests="your CSV")
+    app.file_uploader(key="trace").upload("odd.csv", content, "text/csv").run()
+    assert not app.exception
+    assert sentence in words(app)
+
+
+def test_a_request_that_never_fits_is_named(open_app: OpenApp) -> None:
+    app = open_app(PAGE, requests="your CSV")
+    rows = b"arrival_s,prompt_tokens,output_tokens\n0,900000,10\n"
+    app.file_uploader(key="trace").upload("long.csv", rows, "text/csv").run()
+    assert "The longest request of 900,010 tokens needs" in words(app)
+
+
+def test_evictions_where_the_pool_is_short(open_app: OpenApp) -> None:
+    app = open_app(PAGE, slots="40", sigma="0.3", arrival="all at once", prompt="2048", output="2048")
+    assert "100% of the" in words(app)
+    assert "had to give way, to be computed again." in words(app)
+    crowd = {"slots": "40", "sigma": "0.3", "arrival": "all at once", "prompt": "2048", "output": "2048"}
+    copied = open_app(PAGE, **crowd, host_speed="25", host_size="4")
+    assert "to host memory, the others computed again." in words(copied)
+    # 131,072 B a token over 25 GB/s; 4 GiB hold 2,048 blocks of 16 tokens
+    assert "--host-us 5.24288 --host-blocks 2048" in " ".join(command(copied))
+
+
+def test_a_closed_loop_and_a_common_beginning(open_app: OpenApp) -> None:
+    app = open_app(PAGE, arrival="each asks again", prefix="300")
+    assert "The shared beginning saved" in words(app)
+    assert "--closed-loop 4" in " ".join(command(app))
+    assert "have no rate" in words(app)
+
+
+def test_a_target_ends_the_rate(open_app: OpenApp) -> None:
+    app = open_app(PAGE)
+    title = next(header.value for header in app.header if "patience" in str(header.value))
+    strict = open_app(PAGE, ttft="0.001")
+    assert title.startswith("Up to ")
+    assert any("Too slow for this patience" in str(header.value) for header in strict.header)
+
+
+def test_a_card_without_room_or_speed_is_one_sentence(open_app: OpenApp) -> None:
+    assert "leaves no room for caches" in words(open_app(PAGE, model="llama-3.1-70b"))
+    assert "choose a card by its name" in words(open_app(PAGE, memory="24GiB"))
+    assert "64 requests" in words(open_app(PAGE, memory="24GiB", requests="textbook"))
+
+
+def test_bars_lie_in_their_slots() -> None:
+    bars = (
+        Bar(request=0, slot=0, phase="prefill", start_s=0, end_s=1),
+        Bar(request=0, slot=0, phase="decode", start_s=1, end_s=4),
+        Bar(request=1, slot=1, phase="waiting", start_s=1, end_s=4),
+    )
+    rows = [row for row in values(slots_chart(bars, 2, 4, 5, "steps")) if "fill" in row]
+    assert [(row["from"], row["to"], int(row["top"])) for row in rows] == [(0, 1, 0), (1, 4, 0)]
+    assert "done at 4" in str(slots_chart(bars, 2, 4, 5, "steps").to_dict())
+
+
+def test_gains_are_drawn_from_least_to_most() -> None:
+    found = [gain(find_request_set("skewed-64"), each, 10) for each in ASSUMPTIONS]
+    rows = [row for row in values(gains_chart(found)) if "what" in row]
+    assert [row["what"] for row in rows] == ["throughput", "latency"] * 3
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)

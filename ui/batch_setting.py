@@ -1,0 +1,130 @@
+"""What the page Batching runs: the requests, the server under its schedules, and how long its steps take."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from planner.answer import Answer
+from planner.batching.outcome import Outcome
+from planner.batching.server import Schedule, Server
+from planner.batching.step_time import StepTime, affine_step_time
+from planner.batching.targets import saturated
+from planner.batching.trace import Trace
+from planner.batching_text import NAMES
+from planner.choices import Choices
+from planner.errors import PlannerError
+from planner.served import Served, mean_tokens, served
+from ui import own_config
+from ui.pace import ready
+from ui.requests import AT_RANDOM, FILE, TEXTBOOK, Wish, drawn_trace, file_trace
+from ui.runs import run
+from ui.scenario import Scenario
+from ui.server_fields import ServerWish
+
+BUSY = 0.8
+"""How busy a server is drawn that is not told otherwise."""
+SAMPLE = 2_000
+"""So many requests say what a server takes."""
+DRAWN_REQUESTS = 600
+RANGE_LIMIT = 50_000
+"""Requests up to which the same is run with faster and slower steps, for the range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """*error*: how far the steps' times may be off, 0 where they are given. *rate*: of requests that come at random."""
+
+    wish: Wish
+    trace: Trace
+    servers: Mapping[Schedule, Server]
+    step_time: StepTime
+    error: float
+    rate: float | None
+
+    @property
+    def begin_s(self) -> float:
+        """When the first request comes; times on the page count from there."""
+        return self.trace.arrivals_s[0]
+
+    @property
+    def slots(self) -> int:
+        return self.servers[Schedule.CONTINUOUS].slots
+
+    @property
+    def closed_loop_users(self) -> int | None:
+        """As many users as slots, where each asks again."""
+        return self.slots if self.wish.is_closed else None
+
+    def outcomes(self) -> dict[Schedule, Outcome]:
+        """What each schedule makes of the same requests."""
+        return {
+            schedule: self._run(server, self.step_time, NAMES[schedule], min(DRAWN_REQUESTS, len(self.trace)))
+            for schedule, server in self.servers.items()
+        }
+
+    def range(self) -> tuple[Outcome, Outcome] | None:
+        """Slots refilled at once with steps of the fast and the slow end; ``None`` where there is no range."""
+        if not self.error or len(self.trace) > RANGE_LIMIT:
+            return None
+        server = self.servers[Schedule.CONTINUOUS]
+        fast, slow = (
+            self._run(server, self.step_time.scaled(factor), "The range", 0)
+            for factor in (1 / (1 + self.error), 1 + self.error)
+        )
+        return fast, slow
+
+    def _run(self, server: Server, step_time: StepTime, name: str, bar_requests: int) -> Outcome:
+        return run(self.trace, server, step_time, name, self.closed_loop_users, bar_requests)
+
+
+def setting(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> Setting:
+    """Everything that is asked; a rate that nobody gave is a share of what the server takes.
+
+    Raises PlannerError where the plan has no speed or no room, and for requests that can never fit.
+    """
+    if wish.kind == TEXTBOOK:
+        return Setting(
+            wish=wish,
+            trace=drawn_trace(wish, wish.rate),
+            servers=server.servers(None, 0.0, chunks=False),
+            step_time=affine_step_time(slots=server.slots, fixed_s=1.0),
+            error=0.0,
+            rate=wish.rate,
+        )
+    assert plan.answer is not None
+    wish = replace(wish, prefix=server.prefix_tokens)
+    ready(plan, engine)  # refuses a card whose speed is not known, in the pages' words
+    rate = wish.rate
+    if wish.kind != FILE and wish.arrival == AT_RANDOM and rate is None:
+        rate = _usual_rate(plan, wish, server, engine)
+    trace = file_trace(wish) if wish.kind == FILE else drawn_trace(wish, rate)
+    replica = _replica(plan.choices, plan.answer, trace, server, engine)
+    servers = server.servers(replica.pool_blocks, plan.answer.kv_bytes_per_token, chunks=True)
+    servers[Schedule.CONTINUOUS].check(trace)
+    return Setting(
+        wish=wish,
+        trace=trace,
+        servers=servers,
+        step_time=replica.step_time,
+        error=replica.constants.p90_error,
+        rate=rate,
+    )
+
+
+def _usual_rate(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> float:
+    """A share of what slots that are refilled at once take, to two digits."""
+    assert plan.answer is not None
+    sample = drawn_trace(replace(wish, requests=min(wish.requests, SAMPLE)), None)
+    replica = _replica(plan.choices, plan.answer, sample, server, engine)
+    refilled = server.servers(replica.pool_blocks, 0.0, chunks=False)[Schedule.CONTINUOUS]
+    refilled.check(sample)
+    return float(f"{BUSY * saturated(sample, refilled, replica.step_time):.2g}")
+
+
+def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, engine: str) -> Served:
+    asked = replace(choices, context=mean_tokens(trace), users=1)
+    found = served(asked, server.slots, server.block_tokens, engine, own_config.architecture())
+    if found.pool_blocks == 0:
+        raise PlannerError(
+            f"{answer.model} leaves no room for caches on {answer.device}: see Plan for what would make room."
+        )
+    return found

@@ -1,0 +1,320 @@
+"""Batching: who waits for whom, what refilling slots at once gains, and what the paged cache holds and wastes."""
+
+import math
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.batching.gains import ASSUMPTIONS, Gain, gain
+from planner.batching.outcome import Bar, Outcome, work_share
+from planner.batching.server import MAX_SLOTS, Schedule, Server
+from planner.batching.step_time import StepTime
+from planner.batching.targets import Sustained, Target, sustained
+from planner.batching.trace import Trace
+from planner.batching_text import (
+    NAMES,
+    TERMS,
+    gain_words,
+    pool_sentence,
+    range_words,
+    rate_words,
+    schedules_sentence,
+    schedules_title,
+    sustained_sentence,
+    sustained_title,
+    time_words,
+)
+from planner.errors import PlannerError
+from planner.performance_presets import find_request_set
+from planner.units import format_seconds
+from ui import batch_table, colours, fields, page
+from ui.batch_setting import DRAWN_REQUESTS, Setting, setting
+from ui.export import download_buttons
+from ui.figure import figure
+from ui.html_table import html_table, swatches
+from ui.pace import command, engine_field
+from ui.requests import FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
+from ui.scenario import Scenario, scenario
+from ui.server_fields import server_fields
+from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, gains_chart, slots_chart
+from ui.words import set_up_line
+
+SEEDS = 300
+PATIENCE_LIMIT = 5_000
+"""Requests up to which rates are tried: each is a run of its own."""
+TABLE_ROWS = 200
+
+
+def main() -> None:
+    plan = scenario()
+    page.set_up(set_up_line(plan.chosen, plan.answer))
+    if plan.chosen is None or plan.answer is None:
+        page.problem(plan.problem)
+        return
+    top = st.container()
+    kind = kind_field()
+    textbook = kind == TEXTBOOK
+    wish = request_fields(kind, plan.chosen.workload.context_tokens)
+    usual = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MAX_SLOTS)
+    with st.expander("The server: slots, blocks, chunks, a common beginning, evictions", key="server"):
+        server = server_fields(usual, usually_waits=textbook)
+    engine = "" if textbook else engine_field(plan)
+    if wish is None:
+        with top:
+            st.title("Which requests came, and when?", anchor=False)
+            st.markdown("Upload a trace below: a line a request, with its time, its prompt and its answer in tokens.")
+        return
+    try:
+        found = setting(plan, wish, server, engine)
+        outcomes = found.outcomes()
+    except PlannerError as error:
+        with top:
+            page.problem(str(error))
+        return
+    with top:
+        _verdict(found, outcomes)
+    _timelines(found, outcomes)
+    _table(found, outcomes)
+    if not textbook:
+        _patience(found)
+    _textbook(textbook)
+    _command(plan, found, engine)
+    page.next_links(
+        ("ui/pages/speed.py", "How fast is a step?", ":material/speed:"),
+        ("ui/pages/cache.py", "What one conversation costs", ":material/stacked_bar_chart:"),
+    )
+
+
+def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
+    in_steps = found.wish.in_steps
+    best, ends = outcomes[Schedule.CONTINUOUS], found.range()
+    st.title(schedules_title(outcomes), anchor=False)
+    st.markdown(schedules_sentence(outcomes, found.slots, in_steps))
+    with st.grid(4, min_column_width=150):
+        page.number(
+            f"Tokens a {'step' if in_steps else 'second'}",
+            rate_words(best.output_tokens_per_s),
+            _between(ends and ends[::-1], lambda outcome: rate_words(outcome.output_tokens_per_s))
+            or "refilled at once",
+        )
+        page.number(
+            "First token (95%)",
+            time_words(best.time_to_first_token.p95_s, in_steps),
+            _between(ends, lambda outcome: format_seconds(outcome.time_to_first_token.p95_s)) or "from its arrival",
+            help="95 of 100 requests have their first token so long after they came, or sooner.",
+        )
+        page.number(
+            "Answer (95%)",
+            time_words(best.latency.p95_s, in_steps),
+            _between(ends, lambda outcome: format_seconds(outcome.latency.p95_s)) or "from its arrival",
+            help="95 of 100 requests are answered so long after they came, or sooner.",
+        )
+        page.number(
+            "Slots at work",
+            f"{work_share(best, found.slots):.0%}",
+            f"{work_share(outcomes[Schedule.STATIC], found.slots):.0%} in batches",
+            help="Tokens made, over the places for them in all steps.",
+        )
+    if skipped := found.trace.skipped:
+        rows = "1 row of the trace has" if skipped == 1 else f"{skipped:,} rows of the trace have"
+        st.caption(f":material/info: {rows} no prompt or no answer: left out.")
+
+
+def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], str]) -> str:
+    """The figure with steps of the fast and of the slow end; empty where there is no range."""
+    if ends is None:
+        return ""
+    first, second = map(words, ends)
+    return first if first == second else f"{first} – {second}"
+
+
+def _timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
+    st.header("Who holds which slot, and when", anchor=False)
+    part = len(found.trace) > DRAWN_REQUESTS
+    bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, Schedule.CONTINUOUS)}
+    ends = {each: max(bar.end_s for bar in drawn) for each, drawn in bars.items()}
+    end_s = ends[Schedule.CONTINUOUS] if part else max(ends.values())
+    unit = "steps: one makes a token in every busy slot" if found.wish.in_steps else "seconds"
+    for schedule, last_s in ends.items():
+        outcome = outcomes[schedule]
+        share = work_share(outcome, found.slots)
+        st.markdown(f"**{NAMES[schedule]}** ({TERMS[schedule]}) · {share:.0%} of the slots' places made a token")
+        drawn = tuple(bar for bar in bars[schedule] if bar.slot < MOST_SLOTS)
+        figure(
+            slots_chart,
+            drawn,
+            found.slots,
+            math.inf if part else last_s,
+            end_s,
+            unit,
+            alt=f"{NAMES[schedule]}: {found.slots:,} slots over time, {share:.0%} of their places made a token, "
+            f"all done after {time_words(outcome.makespan_s, found.wish.in_steps)}.",
+            key=f"slots_{schedule}",
+            columns=("Request", "Slot", "What", "From", "To"),
+            cells=[_bar_cells(bar) for bar in drawn[:TABLE_ROWS]],
+            rows=[_bar_row(bar) for bar in drawn],
+            text=(2,),
+        )
+    st.html(swatches(((WORK[0], "an answer being written"), (PREFILL, "a prompt being read"), (IDLE, "held or idle"))))
+    _say_part(found, part)
+
+
+def _bars(found: Setting, outcome: Outcome) -> tuple[Bar, ...]:
+    """The stretches of slots, counted from the first arrival as all times are."""
+    return tuple(
+        replace(bar, start_s=bar.start_s - found.begin_s, end_s=bar.end_s - found.begin_s) for bar in outcome.bars
+    )
+
+
+def _say_part(found: Setting, part: bool) -> None:
+    """That a picture shows some of the requests, or of the slots."""
+    some = [f"the first {DRAWN_REQUESTS:,} of {len(found.trace):,} requests"] if part else []
+    if found.slots > MOST_SLOTS:
+        some.append(f"the first {MOST_SLOTS} of {found.slots:,} slots")
+    if some:
+        st.caption(f"Drawn: {' in '.join(some)}. The figures are those of all.")
+
+
+def _bar_cells(bar: Bar) -> tuple[str, ...]:
+    return f"{bar.request + 1:,}", f"{bar.slot + 1:,}", bar.phase, f"{bar.start_s:.4g}", f"{bar.end_s:.4g}"
+
+
+def _bar_row(bar: Bar) -> dict[str, object]:
+    return {
+        "request": bar.request,
+        "slot": bar.slot,
+        "phase": bar.phase,
+        "start_s": bar.start_s,
+        "end_s": bar.end_s,
+    }
+
+
+def _table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
+    st.header("What each schedule makes of the same requests", anchor=False)
+    st.markdown(pool_sentence(outcomes[Schedule.CONTINUOUS]))
+    cells = batch_table.cells(outcomes, found.slots, found.wish.in_steps)
+    st.html(html_table(batch_table.columns(outcomes), cells))
+    st.caption(
+        "Times count from a request's own arrival; *a token* is the pace after the first. A whole batch reserves what "
+        "it needs before it starts, so it has no blocks to share out."
+    )
+    with st.expander("As files", key="files", on_change="rerun") as box:
+        if box.open:
+            bars = _bars(found, outcomes[Schedule.CONTINUOUS])
+            end_s = max(bar.end_s for bar in bars)
+            download_buttons(
+                batch_table.rows(outcomes, found.slots),
+                lambda: slots_chart(bars, found.slots, end_s, end_s, "seconds", colours.PRINT_INK),
+                "kv-budget-schedules",
+                key="schedules",
+            )
+
+
+def _patience(found: Setting) -> None:
+    title, sentence = st.empty(), st.empty()
+    title.header("How many requests a second, really?", anchor=False)
+    with st.grid(2, min_column_width=170):
+        first = fields.figure("ttft", "First token within, seconds", 2.0, 0.001, 1e5, step=0.5, format="%g")
+        pace = fields.figure("pace", "Then at least, tokens/s for each", 10.0, 0.01, 1e5, step=5.0, format="%g")
+    if len(found.trace) > PATIENCE_LIMIT:
+        sentence.markdown(f"Searched for up to {PATIENCE_LIMIT:,} requests: take fewer of them for this question.")
+    elif found.trace.arrivals_s[-1] <= 0:
+        sentence.markdown("Requests that are all there at once have no rate: let them come at random to see it.")
+    else:
+        target = Target(first_token_s=first, token_s=None if pace is None else 1 / pace)
+        middle, slow, fast = (
+            _sustained(
+                found.trace, hash(found.trace), found.servers[Schedule.CONTINUOUS], found.step_time.scaled(by), target
+            )
+            for by in (1.0, 1 + found.error, 1 / (1 + found.error))
+        )
+        title.header(sustained_title(middle), anchor=False)
+        sentence.markdown(sustained_sentence(middle, slow, fast, target))
+
+
+@st.cache_data(max_entries=64, show_spinner="Trying rates …")
+def _sustained(_trace: Trace, trace: int, server: Server, step_time: StepTime, target: Target) -> Sustained:
+    return sustained(_trace, server, step_time, target)
+
+
+def _textbook(is_chosen: bool) -> None:
+    st.header("Why figures for this differ so much", anchor=False)
+    st.markdown(
+        "The textbook's 64 requests, median answer 18 tokens and longest 231, over eight slots. What refilling gains "
+        "depends on **when they come** more than on anything else: with everybody there at the start, everybody waits "
+        f"for everybody, whatever the schedule. Bars: least to most over {SEEDS} orders; dot: the mean."
+    )
+    gains = _gains()
+    figure(
+        gains_chart,
+        gains,
+        alt="; ".join(gain_words(found) for found in gains) + ".",
+        key="gains",
+        columns=("How they come", "Throughput, times", "Latency, times lower"),
+        cells=[(found.assumption.words, range_words(found.throughput), range_words(found.latency)) for found in gains],
+        rows=_gain_rows(gains),
+    )
+    if not is_chosen:
+        st.caption("Choose *textbook* above to see one of these orders slot by slot.")
+
+
+@st.cache_data(max_entries=1, show_spinner="Running 300 orders …")
+def _gains() -> tuple[Gain, ...]:
+    requests = find_request_set(TEXTBOOK_SET)
+    return tuple(gain(requests, assumption, SEEDS) for assumption in ASSUMPTIONS)
+
+
+def _gain_rows(gains: Sequence[Gain]) -> list[dict[str, object]]:
+    return [
+        {
+            "assumption": found.assumption.words,
+            "seeds": found.seeds,
+            **{f"throughput_{end}": getattr(found.throughput, end) for end in ("mean", "low", "high")},
+            **{f"latency_{end}": getattr(found.latency, end) for end in ("mean", "low", "high")},
+        }
+        for found in gains
+    ]
+
+
+def _command(plan: Scenario, found: Setting, engine: str) -> None:
+    st.header("The same in a terminal", anchor=False)
+    wish, server = found.wish, found.servers[Schedule.CONTINUOUS]
+    words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
+    if server.pool_blocks is not None:
+        words += ["--pool-blocks", server.pool_blocks]
+    if server.shared_prefix_tokens:
+        words += ["--shared-prefix", server.shared_prefix_tokens]
+    for tier in server.tiers:
+        option = "--disk" if tier.name == "disk" else "--host"
+        words += [f"{option}-us", f"{1e6 * tier.copy_s_per_token:.6g}"]
+        words += [] if tier.blocks is None else [f"{option}-blocks", tier.blocks]
+    if found.closed_loop_users is not None:
+        words += ["--closed-loop", found.closed_loop_users]
+    if found.rate is not None and wish.kind != FILE:
+        words += ["--rate", f"{found.rate:g}"]
+    if wish.kind == TEXTBOOK:
+        words += ["--workload", TEXTBOOK_SET, "--step-ms", 1000, "--seed", wish.seed]
+        text = shlex.join(["kvbudget", "simulate", *map(str, words)])
+    else:
+        words += ["--speed-engine", engine, "--requests", wish.requests]
+        if wish.kind == FILE:
+            words += ["--trace", wish.file_name]
+        else:
+            words += ["--prompt", wish.median_prompt, "--output", wish.median_output, "--sigma", f"{wish.sigma:g}"]
+            words += ["--longest", wish.longest, "--seed", wish.seed]
+        choices = plan.choices
+        named = replace(
+            choices,
+            **dict.fromkeys(("context", "overhead", "quantize", "kv_cache_k", "kv_cache_v")),
+            users=1,
+            engine="minimum",
+            engine_version=None,
+            set=(),
+        )
+        text = command(named, "simulate", *map(str, words))
+    st.code(text, language="bash", wrap_lines=True)
+
+
+main()

@@ -1,0 +1,104 @@
+"""The server of the page Batching: slots, blocks, chunks, a common beginning of all prompts, evicted caches."""
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from planner.batching.server import MAX_SLOTS, Schedule, Server, Tier
+from planner.units import GIB
+from ui import fields
+
+_MOST_TOKENS = 2**20
+_SLOWEST_COPY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerWish:
+    """What the fields say. *copies* are where evicted caches go, as (name, GB/s, GiB or ``None`` for no limit)."""
+
+    slots: int
+    block_tokens: int
+    chunk_tokens: int
+    prefix_tokens: int
+    copies: tuple[tuple[str, float, float | None], ...]
+    wait_to_fill: bool
+
+    def servers(self, pool_blocks: int | None, bytes_per_token: float, chunks: bool) -> dict[Schedule, Server]:
+        """The same server under its schedules; with *chunks* also prompts in parts, where a step has room for them."""
+        whole = Server(
+            schedule=Schedule.STATIC,
+            slots=self.slots,
+            block_tokens=self.block_tokens,
+            pool_blocks=pool_blocks,
+            shared_prefix_tokens=self.prefix_tokens,
+            wait_to_fill=self.wait_to_fill,
+        )
+        refilled = replace(whole, schedule=Schedule.CONTINUOUS, wait_to_fill=False, tiers=self._tiers(bytes_per_token))
+        found = {Schedule.STATIC: whole, Schedule.CONTINUOUS: refilled}
+        if chunks and self.chunk_tokens >= self.slots:
+            found[Schedule.CHUNKED] = replace(
+                refilled, schedule=Schedule.CHUNKED, max_num_batched_tokens=self.chunk_tokens
+            )
+        return found
+
+    def _tiers(self, bytes_per_token: float) -> tuple[Tier, ...]:
+        block_bytes = bytes_per_token * self.block_tokens
+        return tuple(
+            Tier(
+                name=name,
+                copy_s_per_token=min(_SLOWEST_COPY_S, bytes_per_token / (gb_per_s * 1e9)),
+                blocks=None if gib is None or not block_bytes else int(gib * GIB / block_bytes),
+            )
+            for name, gb_per_s, gib in self.copies
+        )
+
+
+def server_fields(usual_slots: int, usually_waits: bool) -> ServerWish:
+    """The fields; slots follow *usual_slots* while theirs is empty."""
+    with st.grid(3, min_column_width=170):
+        slots = fields.optional_whole(
+            "slots", "Slots", usual_slots, MAX_SLOTS, help="Requests that run at once; engines say max_num_seqs."
+        )
+        block = fields.whole("block", "Tokens of a cache block", 16, 4_096, help="Paged engines hand out whole blocks.")
+        chunk = fields.whole(
+            "chunk",
+            "Tokens of a step, with chunks",
+            2_048,
+            _MOST_TOKENS,
+            help="max_num_batched_tokens: prompts longer than a step has room for come in several parts.",
+        )
+        prefix = fields.whole(
+            "prefix",
+            "Tokens that all prompts begin with",
+            0,
+            _MOST_TOKENS,
+            least=0,
+            help="A common beginning, such as instructions, is kept and computed once.",
+        )
+        wait = fields.segments(
+            "batch",
+            "A whole batch starts",
+            ("with who is there", "when it is full"),
+            "when it is full" if usually_waits else "with who is there",
+        )
+    st.caption(
+        "An evicted cache is dropped and computed again, unless there is somewhere to copy it: main memory first, then "
+        "the disk. A speed switches each on; an empty size is no limit."
+    )
+    with st.grid(4, min_column_width=150):
+        copies = [_copy_fields(key, name) for key, name in (("host", "host memory"), ("disk", "disk"))]
+    return ServerWish(
+        slots=slots,
+        block_tokens=block,
+        chunk_tokens=chunk,
+        prefix_tokens=prefix,
+        copies=tuple((name, speed, size) for name, speed, size in copies if speed),
+        wait_to_fill=wait == "when it is full",
+    )
+
+
+def _copy_fields(key: str, name: str) -> tuple[str, float | None, float | None]:
+    title = name.capitalize()
+    speed = fields.figure(f"{key}_speed", f"{title}, GB/s", None, 0.1, 10_000.0, format="%g", placeholder="none")
+    size = fields.figure(f"{key}_size", f"{title}, GiB", None, 0.0, 1e6, format="%g", placeholder="no limit")
+    return name, speed, size

@@ -1,0 +1,135 @@
+"""Charts of schedules: who holds which slot when, and the range of what refilling gains."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from planner.batching.gains import Gain
+from planner.batching.outcome import Bar
+from planner.batching_text import range_words
+from ui import colours
+from ui.charts import finished, tooltip
+
+BAND_PX = 15
+FEW_SLOTS, WIDE_BAND_PX = 6, 26
+"""So few slots are drawn in wider bands."""
+MOST_SLOTS = 12
+"""Slots that are drawn; more are not told apart."""
+WORK = ("#0072B2", "#2B8CC8", "#5AA5D8")
+PREFILL = colours.CACHE
+IDLE = "#77808A44"
+_TIME_AXIS = "format(datum.value, datum.value >= 10 ? ',.0f' : '~g')"
+_BOLD = 600
+_ROW_PX = 84
+
+
+def slots_chart(
+    bars: Sequence[Bar], slots: int, done_s: float, end_s: float, unit: str, ink: str = colours.INK
+) -> alt.LayerChart:
+    """A band a slot, numbered from the top: prompts and answers in colours, held or free and idle in dashed grey.
+
+    *done_s*: when the last answer was complete; *end_s*: where the picture ends.
+    """
+    drawn = min(slots, MOST_SLOTS)
+    rows = [_bar_row(bar, end_s) for bar in bars if bar.slot < drawn and bar.phase != "waiting" and bar.start_s < end_s]
+    last = min(done_s, end_s)
+    idle = [{"from": 0.0, "to": last, "top": slot + 0.12, "bottom": slot + 0.88} for slot in range(drawn)]
+    x = alt.X(
+        "from:Q",
+        title=unit,
+        scale=alt.Scale(domain=[0, end_s], nice=False),
+        axis=alt.Axis(tickCount=6, grid=False, labelExpr=_TIME_AXIS),
+    )
+    y = alt.Y(
+        "top:Q",
+        title="slot",
+        scale=alt.Scale(domain=[0, drawn], reverse=True, nice=False),
+        axis=alt.Axis(
+            values=[slot + 0.5 for slot in range(0, drawn, 2)], labelExpr="floor(datum.value) + 1", grid=False
+        ),
+    )
+    ground = alt.Chart(alt.Data(values=idle)).encode(x=x, x2="to:Q", y=y, y2="bottom:Q")
+    work = alt.Chart(alt.Data(values=rows)).encode(
+        x=x, x2="to:Q", y=y, y2="bottom:Q", color=alt.Color("fill:N", scale=None), tooltip=tooltip("request", "what")
+    )
+    layers = [
+        ground.mark_rect(color=colours.RULE, fillOpacity=0.12, stroke=colours.RULE, strokeDash=[2, 3], strokeWidth=0.7),
+        work.mark_rect(clip=True),
+    ]
+    if done_s <= end_s:
+        mark = alt.Chart(alt.Data(values=[{"from": done_s}])).encode(x=x)
+        side = {"align": "right", "dx": -2} if done_s > 0.3 * end_s else {"align": "left", "dx": 2}
+        layers += [
+            mark.mark_rule(color=ink, strokeWidth=1.5),
+            mark.mark_text(
+                text=f"done at {_number(done_s)}", color=ink, fontWeight=_BOLD, baseline="bottom", **side
+            ).encode(y=alt.value(-4)),
+        ]
+    return finished(alt.layer(*layers), height=(WIDE_BAND_PX if drawn <= FEW_SLOTS else BAND_PX) * drawn + 70)
+
+
+def gains_chart(gains: Sequence[Gain], ink: str = colours.INK) -> alt.LayerChart:
+    """Two bars an assumption, least to most over the seeds, the mean as a dot: throughput and latency."""
+    rows = []
+    for index, found in enumerate(gains):
+        for offset, (name, values, colour) in enumerate(
+            (("throughput", found.throughput, colours.WEIGHTS), ("latency", found.latency, colours.CACHE))
+        ):
+            rows.append(
+                {
+                    "low": values.low,
+                    "mean": values.mean,
+                    "high": values.high,
+                    "place": index + 0.56 + 0.24 * offset,
+                    "fill": colour,
+                    "label": f"{name} {range_words(values)}",
+                    "what": name,
+                    "range": range_words(values),
+                }
+            )
+    names = [
+        {"place": index + 0.17, "words": found.assumption.words.replace("; ", ";\n")}
+        for index, found in enumerate(gains)
+    ]
+    x = alt.X(
+        "low:Q",
+        title="times: throughput higher, mean latency lower",
+        scale=alt.Scale(type="log", base=2, domain=[0.9, 40], nice=False),
+        axis=alt.Axis(values=[1, 2, 4, 8, 16], format="d", grid=True),
+    )
+    y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, len(gains)], reverse=True, nice=False))
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=tooltip("what", "range"))
+    ends, middle = base.encode(x=x, x2="high:Q"), base.encode(x=_field(x, "mean"))
+    fill = alt.Color("fill:N", scale=None)
+    layers = [
+        ends.mark_rule(strokeWidth=7, opacity=0.35).encode(color=fill),
+        middle.mark_point(shape="circle", size=90, filled=True, opacity=1).encode(color=fill),
+        base.mark_text(align="left", dx=8, color=ink).encode(x=_field(x, "high"), text="label:N"),
+        alt.Chart(alt.Data(values=names))
+        .mark_text(align="left", color=ink, fontWeight=_BOLD, lineBreak="\n", lineHeight=15)
+        .encode(y=y, x=alt.value(2), text="words:N"),
+    ]
+    return finished(alt.layer(*layers), height=_ROW_PX * len(gains) + 60)
+
+
+def _bar_row(bar: Bar, end_s: float) -> dict[str, object]:
+    prompt = bar.phase == "prefill"
+    return {
+        "from": bar.start_s,
+        "to": min(bar.end_s, end_s),
+        "top": bar.slot + 0.12,
+        "bottom": bar.slot + 0.88,
+        "fill": PREFILL if prompt else WORK[bar.request % len(WORK)],
+        "request": f"{bar.request + 1:,}",
+        "what": f"{'prompt' if prompt else 'answer'}, {_number(bar.start_s)} – {_number(bar.end_s)}",
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _field(x: alt.X, field: str) -> alt.X:
+    other = x.copy()
+    other.shorthand = f"{field}:Q"
+    return other
