@@ -68,7 +68,8 @@ def measured_speed(passes: Sequence[MeasuredPass]) -> MeasuredSpeed | None:
 def line(points: Sequence[Point]) -> Point:
     """Constant and slope, neither below zero, that make the sum of squared relative errors least.
 
-    >>> line([(1, 12.0), (2, 14.0), (8, 26.0)])
+    >>> constant, slope = line([(1, 12.0), (2, 14.0), (8, 26.0)])
+    >>> round(constant, 6), round(slope, 6)
     (10.0, 2.0)
     """
     weights = [1 / max(abs(y), 1.0) ** 2 for _, y in points]
