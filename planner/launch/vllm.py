@@ -26,10 +26,13 @@ SWITCHES = (
     "skip_mm_profiling",
     "language_model_only",
     "async_scheduling",
+    "enable_lora",
+    "fully_sharded_loras",
 )
 VALUES = (
     *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "max_num_seqs"),
     *("max_num_batched_tokens", "block_size", "mamba_cache_mode", "mamba_ssm_cache_dtype"),
+    *("cpu_offload_gb", "max_loras", "max_lora_rank"),
 )
 
 

@@ -1,5 +1,6 @@
 """vLLM's arithmetic on layers that can be worked out on paper, and the block sizes that vLLM printed for real ones."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -11,6 +12,7 @@ from planner.architecture import Architecture
 from planner.budget import State
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
+from planner.formats import Role
 from planner.units import GIB
 from planner.verdict import verdict
 from tests.builders import attention, latent, layer, linear, model, state
@@ -154,12 +156,21 @@ def test_states_take_a_block_each_and_more_for_drafts_and_prefix_caching() -> No
         assert report is not None
         attention_blocks = full if report.block_size == 528 else ceil(8_192 / report.block_size)
         assert report.blocks_per_request == attention_blocks + 3 * states
-    everything = pool(shape(name), 10**9, "mamba_cache_mode=all").report
+    everything = pool(shape(name), 10**9, "mamba_cache_mode=all", engine_version="0.31").report
     assert everything is not None
     assert everything.blocks_per_request == 4 * full
     states_alone = pool(mixed((24, (mamba2(16, 64, 128, 1),))), 10**9).report
     assert states_alone is not None
     assert states_alone.blocks_per_request == 1
+    with pytest.raises(PlannerError, match="0.32 has no mamba_cache_mode = all"):
+        pool(shape(name), 10**9, "mamba_cache_mode=all", engine_version="0.32")
+
+
+@pytest.mark.parametrize(("version", "states"), [("0.31", 2), ("0.32", 3)])
+def test_a_checkpoint_in_a_prompt_takes_a_block_of_mamba_2(version: str, states: int) -> None:
+    report = pool(shape("granite-4.0-h-1b"), 10**9, engine_version=version).report
+    assert report is not None
+    assert report.blocks_per_request == ceil(8_192 / 400) + 9 * states
 
 
 def test_the_draft_layer_is_a_layer_of_its_kind() -> None:
@@ -247,7 +258,14 @@ def test_the_null_block_is_left_out_from_0_29() -> None:
 
 
 def test_the_share_of_the_card_is_rounded_up_and_the_rest_is_an_item() -> None:
-    found = ask(DENSE, "gpu_memory_utilization=0.9", "enforce_eager=true", memory="10000000001", overhead="1GB")
+    found = ask(
+        DENSE,
+        "gpu_memory_utilization=0.9",
+        "enforce_eager=true",
+        memory="10000000001",
+        overhead="1GB",
+        engine_version="0.28",
+    )
     items = {item.name: item for item in found.items}
     assert items["outside the pool"].bytes == 10_000_000_001 - 9_000_000_001
     assert found.free_bytes == 9_000_000_001 - 10**9 - found.kv_request_bytes
@@ -255,7 +273,7 @@ def test_the_share_of_the_card_is_rounded_up_and_the_rest_is_an_item() -> None:
 
 
 def test_a_set_pool_must_be_there() -> None:
-    fits = pool(DENSE, 10**9, memory="40GiB")
+    fits = pool(DENSE, 10**9, memory="40GiB", engine_version="0.28")
     assert fits.state is State.FITS
     assert fits.memory_bytes - fits.total_bytes == fits.free_bytes == 10**9 - fits.kv_request_bytes
     over = pool(DENSE, 100 * GIB, memory="40GiB")
@@ -363,3 +381,34 @@ def test_mamba2_keeps_its_state_in_sixteen_bits_unless_set() -> None:
     assert ask(only).kv_request_bytes == conv + recurrent * 2
     assert ask(only, "mamba_ssm_cache_dtype=float32").kv_request_bytes == conv + recurrent * 4
     assert ask(only, tensor_parallel=2).kv_request_bytes == (conv + recurrent * 2) // 2
+
+
+def test_adapters_take_both_matrices_of_every_linear_layer() -> None:
+    # One layer of 512 × 256; an adapter of rank 8 has 8 · 256 and 512 · 8 elements of 2 bytes. Embedding and head of
+    # 1,000 words × 256 have one each in a llama.
+    words = tuple(linear(1_000, 256, role) for role in (Role.EMBEDDING, Role.HEAD))
+    one = replace(model(layer(attention(), tensors=(linear(512, 256),)), tensors=words), model_type="llama")
+    settings = ("enable_lora=true", "max_loras=3", "max_lora_rank=8")
+
+    def slots(*more: str, **options: object) -> int:
+        items = ask(one, *settings, *more, **options).items
+        return sum(item.bytes for item in items if item.name == "LoRA slots")
+
+    outer = 2 * (1_000 + 256)
+    assert slots() == 3 * 8 * 2 * (256 + 512 + outer)
+    # On two ranks the outputs are divided; with both matrices divided the inputs too.
+    assert slots(tensor_parallel=2) == 3 * 8 * 2 * (256 + 256 + outer)
+    assert slots("fully_sharded_loras=true", tensor_parallel=2) == 3 * 8 * 2 * (128 + 256 + outer)
+    assert not any(item.name == "LoRA slots" for item in ask(one).items)
+
+
+def test_layers_stay_in_main_memory_until_the_limit_is_reached() -> None:
+    # Four layers of 1 MiB, 512 · 1,024 · 2 bytes each; 2.5 MiB are reached with the third.
+    four = model(*[layer(attention(), tensors=(linear(512, 1_024),))] * 4)
+    whole, some = ask(four), ask(four, f"cpu_offload_gb={2.5 / 1_024}")
+    assert whole.weights_bytes - some.weights_bytes == 3 * 2**20
+    assert [(item.name, item.bytes) for item in some.host_items] == [("weights", 3 * 2**20)]
+    assert whole.host_items == ()
+    # Two cards keep half of each tensor there, and both count in the machine's memory.
+    both = ask(four, f"cpu_offload_gb={1 / 1_024}", tensor_parallel=2)
+    assert [item.bytes for item in both.host_items] == [2 * 2**20]

@@ -9,12 +9,13 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, PerRequest, Pool, Rank
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import grouping, request_specs
+from planner.engines.vllm.offload import offloaded
 from planner.engines.vllm.options import check, options
 from planner.engines.vllm.report import null_block_bytes, report
 from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
-from planner.line_item import Basis, LineItem
+from planner.line_item import Basis, Kind, LineItem
 from planner.units import format_bytes
 
 
@@ -28,6 +29,9 @@ class Vllm(PerRequest):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""
         check(deployment)
+        return tuple(offloaded(rank, deployment)[0] for rank in self._whole_ranks(architecture, deployment))
+
+    def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
         if deployment.settings.flag("language_model_only"):
             ranks = tuple(replace(rank, towers=()) for rank in ranks)
@@ -45,6 +49,18 @@ class Vllm(PerRequest):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return runtime_items(architecture, deployment)
+
+    def host_items(
+        self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
+    ) -> tuple[LineItem, ...]:
+        """What cpu_offload_gb leaves in main memory, of every card."""
+        ranks = self._whole_ranks(architecture, deployment)
+        cards = deployment.tensor_parallel * deployment.data_parallel
+        size = cards * sum(offloaded(rank, deployment)[1] for rank in ranks)
+        if not size:
+            return ()
+        source = "layers that cpu_offload_gb leaves here, of every card"
+        return (LineItem(name="weights", kind=Kind.WEIGHTS, bytes=size, basis=Basis.EXACT, source=source),)
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """The share of the card less what is taken, or the size that was set, if it is there.

@@ -76,7 +76,8 @@ def _spec(group: Group, block_bytes: int, chosen: Options) -> KVCacheSpec:
     cache, size = group.cache, group.count * block_bytes
     growing = KVCacheSpec(bytes_per_entry=size, tokens_per_entry=cache.block_tokens)
     if cache.kind == STATE and not chosen.keeps_all_states:
-        return KVCacheSpec(fixed_bytes=chosen.state_blocks * size)
+        checkpoints = cache.checkpoints if chosen.is_aligned else 0
+        return KVCacheSpec(fixed_bytes=(chosen.state_blocks + checkpoints) * size)
     if cache.kind == SLIDING:
         return replace(growing, fixed_bytes=size, max_tokens=cache.window_tokens - 1 + chosen.tokens_in_flight)
     if cache.kind == CHUNKED:

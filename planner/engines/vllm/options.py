@@ -64,6 +64,10 @@ def check(deployment: Deployment) -> None:
         raise PlannerError(
             f"vLLM {deployment.settings.version} cannot keep its cache in {key}; choose one of: {', '.join(known)}."
         )
+    if deployment.settings.text("mamba_cache_mode") == "all" and not deployment.settings.rule("keeps_all_states"):
+        raise PlannerError(
+            f"vLLM {deployment.settings.version} has no mamba_cache_mode = all; choose one of: align, none."
+        )
 
 
 def _steps_in_flight(deployment: Deployment, drafts: int) -> int:

@@ -32,6 +32,8 @@ DELTA_NET = "gated_delta_net"
 class LayerCache:
     """One layer's cache. *page_bytes* is what one block costs; a state's page is one state, whatever *block_tokens*.
 
+    *checkpoints* are blocks that a request keeps of a state while prefixes are cached, beside its usual ones.
+
     Layers with equal caches may share a group.
     """
 
@@ -39,6 +41,7 @@ class LayerCache:
     block_tokens: int
     page_bytes: int
     window_tokens: int = 0
+    checkpoints: int = 0
 
     @property
     def title(self) -> str:
@@ -89,7 +92,9 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
     for (kind, token_bytes, window), count in attention.items():
         caches[LayerCache(kind=kind, block_tokens=block, page_bytes=block * token_bytes, window_tokens=window)] += count
     if states:
-        caches[LayerCache(kind=STATE, block_tokens=block, page_bytes=state_bytes)] += states.total()
+        checkpoints = max(settings.rule("state_checkpoints").get(kind, 0) for kind in recurrences)
+        kept = LayerCache(kind=STATE, block_tokens=block, page_bytes=state_bytes, checkpoints=checkpoints)
+        caches[kept] += states.total()
     return caches
 
 
@@ -170,7 +175,8 @@ def _alignment(deployment: Deployment, latent_widths: Collection[int], delta_net
     settings = deployment.settings
     multiples: Mapping[str, int] = settings.rule("state_block_multiples") or {}
     kind = "latent" if latent_widths else deployment.device.vendor if delta_net else ""
-    usual: int = settings.rule("block_tokens")
+    asked = settings.integer("block_size") if settings.rule("aligns_to_block_size") else None
+    usual: int = asked or settings.rule("block_tokens")
     return lcm(usual, multiples.get(kind, 1), *_latent_blocks(settings, latent_widths))
 
 

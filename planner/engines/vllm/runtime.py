@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from planner.architecture import Architecture, Layer, distinct_layers
 from planner.deployment import Deployment
+from planner.engines.split import pipeline_ranks
+from planner.engines.vllm.adapters import adapter_bytes
 from planner.engines.vllm.options import Options, options
 from planner.formats import Role
 from planner.line_item import Basis, Kind, LineItem
@@ -20,6 +22,8 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     chosen = options(deployment)
     items = [_activations(architecture, deployment, chosen)]
     settings, device = deployment.settings, deployment.device
+    if adapters := _adapters(architecture, deployment):
+        items.append(adapters)
     if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
         items.append(_encoder(architecture, deployment, items[0]))
     where = place(deployment)
@@ -32,6 +36,19 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
         spread = (0.0, 0.0, high) if device.unified else (expected, low, high)
         items.append(_item("CUDA graphs", spread, f"vLLM's estimate for max_num_seqs = {chosen.max_num_seqs:,}"))
     return tuple(items)
+
+
+def _adapters(architecture: Architecture, deployment: Deployment) -> LineItem | None:
+    """Room for LoRA adapters on the stage that has most of them."""
+    size = max(
+        adapter_bytes(rank.layers, rank.tensors, architecture.model_type, deployment)
+        for rank in pipeline_ranks(architecture, deployment.pipeline_parallel)
+    )
+    if not size:
+        return None
+    slots, rank = deployment.settings.values["max_loras"], deployment.settings.values["max_lora_rank"]
+    source = f"{slots:,} adapters of rank {rank} for every linear layer"
+    return LineItem(name="LoRA slots", kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source)
 
 
 def place(deployment: Deployment) -> str:

@@ -1,0 +1,38 @@
+"""Weights that vLLM leaves in main memory, where a card reads them over the bus: ``cpu_offload_gb``."""
+
+from dataclasses import replace
+
+from planner.architecture import Layer, Tensor
+from planner.deployment import Deployment
+from planner.engines.base import Rank
+from planner.units import GIB
+from planner.weights import tensor_bytes
+
+
+def offloaded(rank: Rank, deployment: Deployment) -> tuple[Rank, int]:
+    """What stays on a card of *rank*, and the bytes of one card's layers that do not.
+
+    Tensors leave in the order of the layers until cpu_offload_gb are reached, the last of them whole.
+
+    Source: vllm/model_executor/offloader/uva.py, _maybe_offload_to_cpu.
+    """
+    limit = round(deployment.settings.number("cpu_offload_gb") * GIB)
+    if not limit:
+        return rank, 0
+    moved = 0
+    emptied: dict[int, Layer] = {}
+    layers = []
+    for layer in rank.layers:
+        kept: list[Tensor] = []
+        for tensor in layer.tensors:
+            if moved >= limit:
+                kept.append(tensor)
+            else:
+                split = deployment.tensor_parallel, deployment.expert_parallel
+                moved += tensor_bytes(tensor, deployment.weights, *split)
+        if not kept:
+            # Equal layers stay one object.
+            layers.append(emptied.setdefault(id(layer), replace(layer, tensors=())))
+        else:
+            layers.append(layer if len(kept) == len(layer.tensors) else replace(layer, tensors=tuple(kept)))
+    return replace(rank, layers=tuple(layers)), moved
