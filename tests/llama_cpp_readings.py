@@ -23,8 +23,9 @@ class Reading:
     """One start: *printed* is what it said, all else is what the report says of model, file and flags.
 
     *shape* describes a model without a preset, *expanded* the head widths of a latent model's file from before its
-    latent was kept. *version* is a build, or a day that the report's own words allow. *circular*: its model was worked
-    out from its figures. *skip* says why a reading is not run, *disagrees* why a figure does not come out.
+    latent was kept; *twice* is in the names of tensors that a file has a second time, in parts. *version* is a build,
+    or a day that the report's own words allow. *circular*: its model was worked out from its figures. *skip* says why
+    a reading is not run, *disagrees* why a figure does not come out.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Reading:
     model: str = ""
     shape: dict[str, int] = field(default_factory=dict)
     expanded: tuple[int, ...] = ()
+    twice: str = ""
     weights: str | None = None
     kv_cache_k: str | None = None
     kv_cache_v: str | None = None
@@ -101,6 +103,12 @@ class Reading:
         if not self.model:
             return _shape(self.shape)
         architecture = load_model(self.model)
+        if self.twice:
+            doubled = (
+                replace(each, tensors=(*each.tensors, *(t for t in each.tensors if self.twice in t.name)))
+                for each in architecture.layers
+            )
+            architecture = replace(architecture, layers=tuple(doubled))
         if not self.expanded:
             return architecture
         key_width, value_width = self.expanded

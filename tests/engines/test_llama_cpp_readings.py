@@ -53,7 +53,7 @@ def test_compute_buffers_are_close(reading: Reading, name: str) -> None:
 
 
 def test_compute_buffers_with_latent_attention_lie_within_the_spread() -> None:
-    """No formula gives them: 18 starts of ik_llama.cpp, all but one between the item's low and high end."""
+    """No formula gives them: 18 starts of ik_llama.cpp, all between the item's low and high end."""
     outside = [
         reading.id
         for reading in readings()
@@ -70,7 +70,7 @@ def test_most_compute_buffers_are_close() -> None:
     found = [(reading, name) for reading in readings() for name in COMPUTE if name in reading.printed]
     plain = [(reading, name) for reading, name in found if not reading.is_latent]
     close = [name for reading, name in plain if name not in reading.disagrees]
-    assert (len(close), len(plain)) == (44, 52)
+    assert (len(close), len(plain)) == (47, 52)
     assert len(close) / len(plain) >= 0.75
 
 
@@ -81,5 +81,5 @@ def test_every_reading_is_run_or_says_why_not() -> None:
         assert bool(reading.skip) != bool(reading.printed)
         assert reading.disagrees.keys() <= reading.printed.keys()
     assert sum(bool(reading.skip) for reading in readings()) == 11
-    assert sum(bool(reading.disagrees) for reading in readings()) == 22
+    assert sum(bool(reading.disagrees) for reading in readings()) == 12
     assert sum(reading.circular for reading in readings()) == 2

@@ -162,7 +162,7 @@ def test_states_take_a_block_each_and_more_for_drafts_and_prefix_caching() -> No
     states_alone = pool(mixed((24, (mamba2(16, 64, 128, 1),))), 10**9).report
     assert states_alone is not None
     assert states_alone.blocks_per_request == 1
-    with pytest.raises(PlannerError, match="0.32 has no mamba_cache_mode = all"):
+    with pytest.raises(PlannerError, match=r"0\.32 has no mamba_cache_mode = all"):
         pool(shape(name), 10**9, "mamba_cache_mode=all", engine_version="0.32")
 
 

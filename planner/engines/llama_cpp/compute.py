@@ -40,7 +40,7 @@ def step_bytes(
 ) -> int:
     """The buffer of a whole step: the largest of attention, feed-forward part and logits.
 
-    mask            = tokens · cells · 4, or · 2 with flash attention
+    mask            = tokens · cells · 4, or · 2 with flash attention; there, before 2026-05-28, · 6 in attention
     attention       = 4 · tokens · (heads · cells + 4 · hidden) + mask
     flash attention = 4 · tokens · (queries and their outputs + 2 · hidden) + mask + a 16-bit copy of a quantised cache
                     (ik_llama.cpp with latent attention: and a 16-bit copy of every head's keys and values)
@@ -57,6 +57,7 @@ def step_bytes(
     mask_bytes = tokens * cells * (FP16 if chosen.flash_attn else FP32)
     if chosen.flash_attn:
         attention = FP32 * tokens * (widths.attention + 2 * hidden) + _copy_bytes(deployment, widths, cells)
+        attention += tokens * cells * (deployment.settings.rule("flash_mask_bytes") - FP16)
     else:
         attention = FP32 * tokens * (widths.heads * cells + 4 * hidden)
     if deployment.settings.rule("expands_latent") and deployment.settings.values["mla_attn"] > 1:
