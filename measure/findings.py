@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 NEAR = 0.1
-SIZES = ("bytes", "most")
-"""What a memory prediction's quantity ends with: sizes, and the most tokens or users that fit."""
+SIZES = ("bytes", "most", "_tokens", "blocks")
+"""What a memory prediction's quantity ends with: sizes, the most that fits, a pool's tokens and blocks."""
 
 
 WORDS = {

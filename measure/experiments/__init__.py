@@ -21,6 +21,7 @@ EXPERIMENTS = {
     "quality": "perplexity, questions and agreement of each rounded model, with intervals",
     "speculation": "rounded models as drafts: acceptance, tokens a pass, speed, distribution",
     "distillation": "a student with and without its teacher's soft labels, and temperature",
+    "engine": "a real engine that is installed: what it prints when it starts, beside the plan",
     "tensor-parallel": "weights and cache of each rank under torchrun",
 }
 """Each experiment's line in ``list``; the module is called the same, with underscores."""
