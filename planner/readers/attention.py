@@ -8,6 +8,7 @@ from planner.readers.attention_kinds import CHUNKED
 from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
 from planner.readers.layer_words import FULL
+from planner.readers.layout import UNROTATED_LATENT
 
 
 def attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
@@ -31,7 +32,7 @@ def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     mixer = LatentAttention(
         num_attention_heads=plan.num_attention_heads,
         kv_lora_rank=plan.kv_lora_rank or values.integer("kv_lora_rank"),
-        qk_rope_head_dim=values.integer("qk_rope_head_dim", minimum=0),
+        qk_rope_head_dim=_rotary_and_other(decoder, plan)[0],
         index_head_dim=_index_width(decoder) if plan.has_indexer else 0,
         index_format=decoder.formats["fp32"] if decoder.is_on(decoder.structure.index_in_fp32) else None,
         window_tokens=plan.window_tokens,
@@ -123,8 +124,7 @@ def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     bias = decoder.is_on(decoder.structure.qkv_bias)
     query_rank = values.optional_integer("q_lora_rank")
     rank = plan.kv_lora_rank or values.integer("kv_lora_rank")
-    nope = plan.qk_nope_head_dim or values.integer("qk_nope_head_dim", minimum=0)
-    rope, v_head_dim = values.integer("qk_rope_head_dim", minimum=0), values.integer("v_head_dim")
+    (rope, nope), v_head_dim = _rotary_and_other(decoder, plan), values.integer("v_head_dim")
     if query_rank is None:
         yield decoder.matrix("self_attn.q_proj", heads * (nope + rope), hidden)
     else:
@@ -140,6 +140,14 @@ def latent_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield from _sinks(decoder, plan)
 
 
+def _rotary_and_other(decoder: Decoder, plan: LayerPlan) -> tuple[int, int]:
+    """How much of a latent query turns with the position, and how much does not."""
+    values = decoder.values
+    rope = values.integer("qk_rope_head_dim", minimum=0)
+    nope = plan.qk_nope_head_dim or values.integer("qk_nope_head_dim", minimum=0)
+    return (0, nope + rope) if plan.kind == UNROTATED_LATENT else (rope, nope)
+
+
 def _sinks(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     if decoder.is_on(decoder.structure.sinks):
         yield decoder.vector("self_attn.sinks", plan.num_attention_heads, role=Role.BIAS)
@@ -148,11 +156,8 @@ def _sinks(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
 def _indexer(decoder: Decoder) -> Iterator[Tensor]:
     """The sparse-attention indexer of DeepSeek-V3.2: many query heads, one key head."""
     values, hidden = decoder.values, decoder.hidden_size
-    heads, head_dim, rank = (
-        values.integer("index_n_heads"),
-        values.integer("index_head_dim"),
-        values.integer("q_lora_rank"),
-    )
+    heads, head_dim = values.integer("index_n_heads"), values.integer("index_head_dim")
+    rank = values.optional_integer("q_lora_rank") or hidden
     yield decoder.matrix("self_attn.indexer.wq_b", heads * head_dim, rank, replicated=True)
     yield decoder.matrix("self_attn.indexer.wk", head_dim, hidden, replicated=True)
     yield from decoder.norm("self_attn.indexer.k_norm", head_dim, True)

@@ -72,6 +72,43 @@ def _layers(tower: Values, *, key_bias: bool) -> Parts:
     yield from norm("layers.final_layer_norm", hidden, count)
 
 
+def muse_spark(tower: Values, top: Values, text_size: int) -> Parts:
+    """Muse Spark: stages that halve time, each of depthwise convolutions and feed-forward parts, and a projection."""
+    widths, depths = tower.integers("hidden_sizes", minimum=1), tower.integers("depths", minimum=1)
+    kernel, ratio = tower.integer("conv_kernel_size"), tower.number("mlp_ratio")
+    before = 1
+    for width, depth, patch in zip(widths, depths, tower.integers("patch_sizes", minimum=1), strict=True):
+        yield from linear("layers.patch_embedder.proj", width, before * patch)
+        yield from norm("layers.patch_embedder.norm", width, bias=False)
+        yield from linear("layers.conv_blocks.conv", width, kernel, depth)
+        yield from norm("layers.conv_blocks.norm", width, depth, bias=False)
+        yield from two_layers("layers.conv_blocks.mlp", width, int(width * ratio), width, depth)
+        before = width
+    out = tower.integer("out_hidden_size")
+    yield from norm("norm", before, bias=False)
+    yield from linear("proj", out, before)
+    yield from norm("post_proj_norm", out, bias=False)
+
+
+def dots3_note(tower: Values, top: Values, text_size: int) -> Parts:
+    """dots 3 Note: three convolutions that halve time and pitch, gated feed-forward parts, RMSNorm, an adapter."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    channels, intermediate = tower.integer("downsample_hidden_size"), tower.integer("intermediate_size")
+    yield from linear("conv_stem.convs.0", channels, 9)
+    yield from linear("conv_stem.convs", channels, 9 * channels, 2)
+    yield from linear("conv_stem.conv_out", hidden, channels * -(-tower.integer("num_mel_bins") // 8), bias=False)
+    for name in ("q_proj", "v_proj", "o_proj"):
+        yield from linear(f"layers.self_attn.{name}", hidden, hidden, count, bias=tower.flag("attention_bias"))
+    yield from linear("layers.self_attn.k_proj", hidden, hidden, count, bias=False)
+    yield from linear("layers.mlp.gate_up_proj", 2 * intermediate, hidden, count)
+    yield from linear("layers.mlp.down_proj", hidden, intermediate, count)
+    yield "layers.norms", 2, hidden, count
+    yield from norm("layer_norm", hidden, bias=False)
+    out = tower.integer("adapter_out_dim")
+    yield from norm("adapter.norm", hidden)
+    yield from two_layers("adapter", tower.integer("adapter_input_size"), out, out)
+
+
 AUDIO = {
     "whisper": whisper,
     "computed_positions": computed_positions,
@@ -84,4 +121,6 @@ AUDIO = {
     "qwen2_5_omni_token2wav": qwen2_5_omni_token2wav,
     "qwen3_omni_audio": qwen3_omni,
     "voxtral_realtime": voxtral_realtime,
+    "muse_spark": muse_spark,
+    "dots3_note": dots3_note,
 }

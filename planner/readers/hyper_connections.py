@@ -14,6 +14,12 @@ _PARTS = ("attn_hc", "ffn_hc")
 
 def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
     """Before and after attention, and before and after the feed-forward part."""
+    if decoder.values.has("hc_lowrank"):
+        count = decoder.values.integer("hc_count")
+        for part in _PARTS:
+            yield from _low_rank(decoder, part)
+            yield _mix(decoder, f"{part}.block_inject_weight", count, count)
+        return
     streams = decoder.values.optional_integer("hc_mult")
     if streams is None:
         return
@@ -27,12 +33,30 @@ def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
 
 def final_mixing(decoder: Decoder) -> Iterator[Tensor]:
     """What brings the streams together before the head, where it is not their mean."""
+    if decoder.values.has("hc_lowrank"):
+        yield from _low_rank(decoder, "hyper_connection_mixer")
+        return
     streams = decoder.values.optional_integer("hc_mult")
     if streams is None or not decoder.is_on(decoder.structure.weighted_streams):
         return
     yield _mix(decoder, "hc_head.hc_fn", streams, streams)
     yield decoder.vector("hc_head.hc_base", streams, role=Role.STATE)
     yield decoder.vector("hc_head.hc_scale", 1, role=Role.STATE)
+
+
+def _low_rank(decoder: Decoder, part: str) -> Iterator[Tensor]:
+    """Weights of a mix from all streams through a low rank: Qwen4-Exp."""
+    rank, streams = decoder.values.integer("hc_lowrank"), decoder.values.integer("hc_count")
+    yield from decoder.norm(f"{part}.hc_norm", streams * decoder.hidden_size)
+    yield _mix(decoder, f"{part}.input_mix_weight_down", rank, streams)
+    yield Tensor(
+        name=f"{part}.input_mix_weight_up",
+        role=Role.STATE,
+        rows=streams * decoder.hidden_size,
+        columns=rank,
+        stored=decoder.stored,
+        replicated=True,
+    )
 
 
 def _mix(decoder: Decoder, name: str, rows: int, streams: int) -> Tensor:

@@ -16,10 +16,13 @@ def layer_words(values: Values, rule: str) -> list[str]:
 
     Rules speak of ``full_attention`` and ``linear_attention``; what these are in a family is its ``layer_kinds``.
     """
-    if values.has("layer_types"):
+    if values.has("layer_types") and rule != "unrotated":
         words = values.strings("layer_types", values.optional_integer("num_hidden_layers"))
     else:
         words = _RULES[rule](values)
+    if values.has("ple_layer_ids"):
+        with_memory = frozenset(values.integers("ple_layer_ids", minimum=1))
+        words = [f"ngram_{word}" if index in with_memory else word for index, word in enumerate(words, start=1)]
     if not 1 <= len(words) <= _MOST_LAYERS:
         raise UnsupportedModel(
             f"{values.where}: {format_count(len(words))} layers are listed; "
@@ -54,6 +57,18 @@ def _local_layers(values: Values) -> list[str]:
         every = values.integer("sliding_window_pattern")
         local = frozenset(index for index in range(number) if (index + 1) % every)
     return ["hybrid_sliding" if index in local else "hybrid" for index in range(number)]
+
+
+def _unrotated(values: Values) -> list[str]:
+    """Every n-th layer has no rotary positions, or those that a list gives 0: Mistral Large 4."""
+    number = values.integer("num_hidden_layers")
+    every = values.optional_integer("no_rope_layer_interval") or 4
+    rotated = (
+        values.integers("no_rope_layers", number)
+        if values.has("no_rope_layers")
+        else [(index + 1) % every for index in range(number)]
+    )
+    return ["rotated" if has_positions else "unrotated" for has_positions in rotated]
 
 
 def _second_of_four(values: Values) -> list[str]:
@@ -129,6 +144,7 @@ _RULES: dict[str, Callable[[Values], list[str]]] = {
     "every": _every_layer,
     "interval": _interval,
     "local_layers": _local_layers,
+    "unrotated": _unrotated,
     "second_of_four": _second_of_four,
     "period": _period,
     "indices": _indices,

@@ -122,3 +122,35 @@ def aya_vision(tower: Values, top: Values, text_size: int) -> Parts:
     """The same with a norm before."""
     yield from norm("layernorm", tower.integer("hidden_size") * (top.optional_integer("downsample_factor") or 2) ** 2)
     yield from cohere2_vision(tower, top, text_size)
+
+
+def nemotron_omni(tower: Values, top: Values, text_size: int) -> Parts:
+    """A pixel shuffle of two by two patches, a norm, and two layers without biases."""
+    shuffled = 4 * tower.integer("hidden_size")
+    yield from norm("layer_norm", shuffled, bias=False)
+    yield from two_layers("linear", shuffled, top.integer("projector_hidden_size"), text_size, bias=False)
+
+
+def cosmos3(tower: Values, top: Values, text_size: int) -> Parts:
+    """A norm over each patch, and two layers over merged ones."""
+    hidden = tower.integer("hidden_size")
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from norm("norm", hidden)
+    yield from two_layers("linear", merged, top.integer("projector_hidden_size"), text_size)
+
+
+def molmo2(tower: Values, top: Values, text_size: int) -> Parts:
+    """Attention over the patches of some of the tower's layers side by side, and a gated part into the text model."""
+    adapter = tower
+    hidden, seen = adapter.integer("hidden_size"), len(adapter.entries("vision_feature_layer"))
+    heads = adapter.integer("num_attention_heads") * adapter.integer("head_dim")
+    groups = adapter.integer("num_key_value_heads") * adapter.integer("head_dim")
+    bias = adapter.flag("attention_bias")
+    yield from linear("image_pooling_2d.q_proj", heads, seen * hidden, bias=bias)
+    for name in ("k_proj", "v_proj"):
+        yield from linear(f"image_pooling_2d.{name}", groups, seen * hidden, bias=bias)
+    yield from linear("image_pooling_2d.o_proj", hidden, heads)
+    wide, out = adapter.integer("intermediate_size"), adapter.integer("text_hidden_size")
+    for name in ("gate_proj", "up_proj"):
+        yield from linear(f"image_projector.{name}", wide, hidden, bias=adapter.flag("mlp_bias"))
+    yield from linear("image_projector.down_proj", out, wide, bias=adapter.flag("mlp_bias"))

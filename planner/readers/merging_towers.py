@@ -112,3 +112,33 @@ def ernie4_5_vl(tower: Values, top: Values, text_size: int) -> Parts:
         yield from norm(f"resampler.{name}_linear.ln", spatial)
     yield from linear("resampler.mlp", text_size, spatial)
     yield from norm("resampler.after_norm", text_size, bias=False)
+
+
+def dots3_note(tower: Values, top: Values, text_size: int) -> Parts:
+    """dots 3 Note: the later layers have experts, more of them the later."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    experts, size = _experts(tower, count), tower.integer("moe_intermediate_size")
+    bias = tower.flag("mlp_bias")
+    yield from linear("patch_embed", hidden, pixels(tower))
+    yield from norm("patch_embed.norm", hidden, bias=False)
+    yield from attention("blocks.attn", hidden, count, qkv_bias=False, out_bias=False)
+    yield "blocks.attn.qk_norms", 2, hidden // tower.integer("num_attention_heads"), count
+    dense = sum(number == 0 for number in experts)
+    yield from gated("blocks.mlp", hidden, tower.integer("intermediate_size"), dense, bias=bias)
+    yield from gated("blocks.mlp.experts", hidden, size, sum(experts), bias=False)
+    yield "blocks.mlp.gate.weight", 1, hidden, sum(experts)
+    yield "blocks.mlp.gate.e_score_correction_bias", 1, 1, sum(experts)
+    yield "blocks.norms", 2, hidden, count
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from norm("merger.ln_q", hidden)
+    yield from two_layers("merger.mlp", merged, merged, tower.integer("adapter_out_dim"))
+    yield from norm("norm", hidden, bias=False)
+
+
+def _experts(tower: Values, count: int) -> list[int]:
+    """How many experts each layer has, 0 for a dense one: a list with -1 for these, or exceptions by layer."""
+    if tower.has("pyramid_num_routed"):
+        return [max(0, number) for number in tower.integers("pyramid_num_routed", count, minimum=-1)]
+    sparse = [kind == "sparse" for kind in tower.strings("mlp_layer_types", count)]
+    usual = tower.in_layers("num_local_experts", [tower.optional_integer("num_local_experts")] * count)
+    return [number or 0 if has_experts else 0 for number, has_experts in zip(usual, sparse, strict=True)]

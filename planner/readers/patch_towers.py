@@ -15,7 +15,8 @@ def siglip(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("patch_embedding", hidden, pixels(tower))
     yield "position_embedding.weight", tower.optional_integer("num_patches") or patches(tower), hidden, 1
     yield from encoder("layers", hidden, intermediate, tower.integer("num_hidden_layers"))
-    yield from norm("post_layernorm", hidden)
+    if tower.get("has_post_layernorm") is not False:
+        yield from norm("post_layernorm", hidden)
     if tower.get("vision_use_head") is not False:
         yield "head.probe", 1, hidden, 1
         yield from linear("head.attention.in_proj", 3 * hidden, hidden)
@@ -42,6 +43,63 @@ def minicpmv(tower: Values, top: Values, text_size: int) -> Parts:
     yield from norm("vit_merger.layer_norm1", hidden)
     yield from norm("vit_merger.pre_norm", merged * hidden)
     yield from two_layers("vit_merger", merged * hidden, merged * tower.integer("intermediate_size"), hidden)
+
+
+def blip_2(tower: Values, top: Values, text_size: int) -> Parts:
+    """BLIP-2's ViT: a class token, one projection for queries, keys and values."""
+    hidden = tower.integer("hidden_size")
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield "position_embedding", patches(tower) + 1, hidden, 1
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("post_layernorm", hidden)
+
+
+def hy_v4_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """Hy4: positions for the largest image and one more, and a merger of two convolutions with a token for rows."""
+    hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield (
+        "position_embedding.weight",
+        (tower.integer("max_image_size") // tower.integer("patch_size")) ** 2 + 1,
+        hidden,
+        1,
+    )
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("patch_merger.before_rms", hidden, bias=False)
+    yield from linear("patch_merger.proj_conv", out, hidden * tower.integer("spatial_merge_size") ** 2)
+    yield from linear("patch_merger.proj_out", out, out)
+    yield "patch_merger.image_newline", 1, out, 1
+
+
+def inkling2(tower: Values, top: Values, text_size: int) -> Parts:
+    """Inkling 2: a class token, a scale for each residual, and two layers over merged patches."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    intermediate = tower.optional_integer("intermediate_size") or int(hidden * tower.number("mlp_ratio"))
+    bias = tower.flag("projector_bias")
+    yield "class_embedding", 2, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower), bias=False)
+    yield "position_embedding.weight", tower.integer("posemb_grid_size") ** 2, hidden, 1
+    yield from norm("pre_layernorm", hidden)
+    yield from encoder("layers", hidden, intermediate, count)
+    yield "layers.residual_scales", 2, hidden, count
+    merged, wide = hidden * tower.integer("spatial_merge_size") ** 2, tower.integer("projection_hidden_dim")
+    yield from two_layers("merger", merged, wide, tower.integer("text_hidden_size"), bias=bias)
+
+
+def radio(tower: Values, top: Values, text_size: int) -> Parts:
+    """C-RADIO: class and register tokens, positions of the largest image, and another patch embedding for video."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    patch, side = pixels(tower), tower.integer("max_img_size") // tower.integer("patch_size")
+    yield "position_embedding", side * side, hidden, 1
+    yield "cls_register_token", tower.integer("num_cls_tokens") + tower.integer("num_registers"), hidden, 1
+    yield from linear("patch_projection", hidden, patch, bias=False)
+    frames = tower.optional_integer("video_temporal_patch_size") or 0
+    if frames:
+        yield from linear("video_patch_projection", hidden, frames * patch, bias=False)
+    yield from encoder("layers", hidden, int(hidden * tower.number("mlp_ratio")), count)
+    if tower.get("layerscale_value") is not None:
+        yield "layers.residual_scales", 2, hidden, count
 
 
 def ovis2(tower: Values, top: Values, text_size: int) -> Parts:

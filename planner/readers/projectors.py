@@ -3,6 +3,7 @@
 from planner.readers.merging_projectors import (
     aya_vision,
     cohere2_vision,
+    cosmos3,
     deepseek_vl2,
     idefics3,
     internvl,
@@ -14,11 +15,13 @@ from planner.readers.merging_projectors import (
     minicpmv,
     minimax_m3,
     mistral3,
+    molmo2,
     muse_glimmer,
+    nemotron_omni,
     phi3_v,
     step3p7,
 )
-from planner.readers.tower_parts import Parts, linear, norm, two_layers
+from planner.readers.tower_parts import Parts, attention, gated, linear, norm, two_layers
 from planner.readers.values import Values
 
 
@@ -130,9 +133,55 @@ def glmasr(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", tower.integer("intermediate_size"), 2 * text_size, text_size)
 
 
+def idefics2(tower: Values, top: Values, text_size: int) -> Parts:
+    """A gated part into the text model's width, and learned queries that attend to the patches, layer upon layer."""
+    hidden, depth = tower.integer("hidden_size"), tower.integer("resampler_depth")
+    head_dim = tower.integer("resampler_head_dim")
+    heads, groups = tower.integer("resampler_n_heads") * head_dim, tower.integer("num_key_value_heads") * head_dim
+    seen, wide = top.table("vision_config") or {}, top.table("text_config") or {}
+    vision = Values(seen, top.model_type, defaults=tower.table("vision") or {})
+    text = Values(wide, top.model_type, defaults=tower.table("text") or {})
+    intermediate = text.integer("intermediate_size")
+    for name in ("gate_proj", "up_proj"):
+        yield from linear(f"modality_projection.{name}", intermediate, vision.integer("hidden_size"), bias=False)
+    yield from linear("modality_projection.down_proj", text_size, intermediate, bias=False)
+    yield "latents", tower.integer("resampler_n_latents"), hidden, 1
+    yield from linear("resampler.q_proj", heads, hidden, depth, bias=False)
+    for name in ("k_proj", "v_proj"):
+        yield from linear(f"resampler.{name}", groups, hidden, depth, bias=False)
+    yield from linear("resampler.o_proj", hidden, heads, depth, bias=False)
+    yield from gated("resampler.mlp", hidden, 4 * hidden, depth, bias=False)
+    yield "resampler.norms", 3, hidden, depth
+    yield from norm("norm", hidden, bias=False)
+
+
+def moss(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers over four frames of the tower, and a norm."""
+    yield from two_layers("linear", 4 * tower.integer("hidden_size"), text_size, text_size)
+    yield from norm("norm", text_size)
+
+
 def from_output(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix from where the tower's own merger led."""
     yield from linear("projector", text_size, tower.integer("out_hidden_size"))
+
+
+def qformer(tower: Values, top: Values, text_size: int) -> Parts:
+    """BLIP-2's querying transformer, arXiv:2301.12597, cross attention in every n-th layer; then one matrix."""
+    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
+    crossed = -(-count // tower.integer("cross_attention_frequency"))
+    seen = tower.integer("encoder_hidden_size")
+    queries = top.optional_integer("num_query_tokens") or top.integer("window_size") // top.integer("downsample_rate")
+    yield "query", queries, hidden, 1
+    yield from norm("layernorm", hidden)
+    yield from attention("layer.attention", hidden, count)
+    yield from linear("layer.crossattention.query", hidden, hidden, crossed)
+    for name in ("key", "value"):
+        yield from linear(f"layer.crossattention.{name}", hidden, seen, crossed)
+    yield from linear("layer.crossattention.output", hidden, hidden, crossed)
+    yield from two_layers("layer.query", hidden, tower.integer("intermediate_size"), hidden, count)
+    yield from norm("layer.LayerNorm", hidden, 2 * count + crossed)
+    yield from linear("linear", text_size, hidden)
 
 
 PROJECTORS = {
@@ -169,5 +218,11 @@ PROJECTORS = {
     "janus": janus,
     "two_plain_layers": two_plain_layers,
     "glmasr": glmasr,
+    "idefics2": idefics2,
+    "moss": moss,
     "from_output": from_output,
+    "nemotron_omni": nemotron_omni,
+    "cosmos3": cosmos3,
+    "molmo2": molmo2,
+    "qformer": qformer,
 }

@@ -18,6 +18,7 @@ _LARGEST_BY_KEY = {
     "num_experts": 2**16,
     "max_position_embeddings": 2**40,
     "sliding_window": 2**40,
+    "ngram_vocab_size_base": 2**30,
 }
 
 

@@ -1,6 +1,7 @@
 """Vision towers by the name of their layout, from their own config (*tower*) and the whole file's (*top*)."""
 
 from planner.readers.merging_towers import (
+    dots3_note,
     ernie4_5_vl,
     glm4v,
     glm5_next,
@@ -10,7 +11,19 @@ from planner.readers.merging_towers import (
     qwen3_vl,
     step3p7,
 )
-from planner.readers.patch_towers import backbone, lfm3, minicpmv, ovis2, rotary_siglip, sam, siglip
+from planner.readers.patch_towers import (
+    backbone,
+    blip_2,
+    hy_v4_vl,
+    inkling2,
+    lfm3,
+    minicpmv,
+    ovis2,
+    radio,
+    rotary_siglip,
+    sam,
+    siglip,
+)
 from planner.readers.tower_parts import (
     Parts,
     attention,
@@ -192,5 +205,10 @@ VISION = {
     "ovis2": ovis2,
     "sam": sam,
     "lfm3": lfm3,
+    "dots3_note": dots3_note,
+    "blip_2": blip_2,
+    "hy_v4_vl": hy_v4_vl,
+    "inkling2": inkling2,
+    "radio": radio,
     "backbone": backbone,
 }
