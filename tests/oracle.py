@@ -59,7 +59,7 @@ def _auto_class(config: Any) -> Any:
     """The library's way to the class that generates text with *config*."""
     import transformers
 
-    names = ("AutoModelForCausalLM", "AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForSeq2SeqLM")
+    names = ("AutoModelForImageTextToText", "AutoModelForMultimodalLM", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM")
     for auto in (getattr(transformers, name) for name in names):
         if type(config) in auto._model_mapping:
             return auto

@@ -51,7 +51,7 @@ def read_config(
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
-    wrapper = _by_class(config, _family(model_type, knowledge), knowledge)
+    wrapper = _family(_by_class(config, model_type, knowledge), knowledge)
     text = _find_text(config, model_type, wrapper, knowledge)
     rules = None if text.family else knowledge.unknown_rules()
     family = rules.bounding_family(text.table) if rules else text.family
@@ -136,13 +136,16 @@ def _family(model_type: str, knowledge: Knowledge) -> Family | None:
     return family
 
 
-def _by_class(config: Mapping[str, object], family: Family | None, knowledge: Knowledge) -> Family | None:
+def _by_class(config: Mapping[str, object], model_type: str, knowledge: Knowledge) -> str:
     """The family of the model class that the file names, where its model_type says something else."""
     classes = config.get("architectures")
-    if family is None or not isinstance(classes, list):
-        return family
-    others = [family.classes[name] for name in classes if isinstance(name, str) and name in family.classes]
-    return _family(others[0], knowledge) if others else family
+    if not isinstance(classes, list) or not FAMILY_NAME.fullmatch(model_type):
+        return model_type
+    family = knowledge.find_family(model_type)
+    others = (
+        [family.classes[name] for name in classes if isinstance(name, str) and name in family.classes] if family else []
+    )
+    return others[0] if others else model_type
 
 
 def _find_text(
