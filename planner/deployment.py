@@ -115,7 +115,7 @@ class Deployment:
         return Subject(
             model=model,
             engine=self.engine,
-            engine_version=".".join(self.settings.version.split(".")[:2]),
+            engine_version=self.settings.release,
             device=self.device.name,
             memory_bytes=self.device.memory_bytes,
         )

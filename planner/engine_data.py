@@ -84,13 +84,15 @@ class Setting:
 class EngineData:
     """All that is known of one engine's versions.
 
-    *newest* is used when no version is given; rules for later versions are known from source, not from readings. An
-    engine that numbers its *builds* and names no versions has its rules by day: some builds with theirs, in order.
+    *newest* is used when no version is given; rules for later versions are known from source, not from readings.
+    *release_parts* numbers of a version are a release, within which measurements are alike. An engine that numbers its
+    *builds* and names no versions has its rules by day: some builds with theirs, in order.
     """
 
     name: str = ""
     title: str = ""
     newest: str = ""
+    release_parts: int = 2
     settings: Mapping[str, Setting] = field(default_factory=dict)
     rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
     builds: tuple[tuple[int, date], ...] = ()
@@ -105,12 +107,13 @@ class EngineData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
-    """Settings and rules of one version, with what the user set. *stated*: the version was given.
+    """Settings and rules of one version, of one *release*, with what the user set. *stated*: the version was given.
 
     A setting is ``None`` where the engine derives it.
     """
 
     version: str = ""
+    release: str = ""
     stated: bool = False
     values: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
@@ -149,6 +152,7 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
     chosen = dict(_pairs(data, engine, given))
     return EngineSettings(
         version=version or data.newest,
+        release=".".join((version or data.newest).split(".")[: data.release_parts]),
         stated=version is not None,
         values=values | chosen,
         given=frozenset(chosen),
@@ -170,7 +174,7 @@ def parse_version(text: str) -> Version:
 def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
     where = f"engines/{name}.toml"
-    unknown = table.keys() - {"title", "newest", "settings", "rules", "builds"}
+    unknown = table.keys() - {"title", "newest", "release_parts", "settings", "rules", "builds"}
     if unknown:
         raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
     settings = {
@@ -179,7 +183,13 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     rules = {key: _dated(entries, f"{where}: rules.{key}") for key, entries in table.get("rules", {}).items()}
     builds = tuple(sorted((entry["build"], entry["day"]) for entry in table.get("builds", ())))
     return EngineData(
-        name=name, title=table["title"], newest=table["newest"], settings=settings, rules=rules, builds=builds
+        name=name,
+        title=table["title"],
+        newest=table["newest"],
+        release_parts=table.get("release_parts", 2),
+        settings=settings,
+        rules=rules,
+        builds=builds,
     )
 
 

@@ -8,6 +8,7 @@ from functools import cache
 
 from planner import presets
 from planner.choices import Choices
+from planner.engine_data import settle
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.logs.readings import Start
@@ -19,8 +20,7 @@ CACHE_DTYPES = {
     "half": "fp16",
     "f16": "fp16",
     "f32": "fp32",
-    "fp8_e4m3": "fp8",
-    "fp8_e5m2": "fp8",
+    **dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), "fp8"),
     "nvfp4": "nvfp4-kv",
 }
 """Engines' names of cache formats where ours differ."""
@@ -28,8 +28,12 @@ COUNTS = {
     "tensor_parallel_size": "tensor_parallel",
     "pipeline_parallel_size": "pipeline_parallel",
     "data_parallel_size": "data_parallel",
+    "tp_size": "tensor_parallel",
+    "pp_size": "pipeline_parallel",
+    "dp_size": "data_parallel",
+    "ep_size": "expert_parallel",
 }
-CONTEXT = ("max_model_len", "max_seq_len", "n_ctx_seq", "n_ctx")
+CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx_seq", "n_ctx")
 SLOTS = "n_seq_max"
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
 _WHOLE = re.compile(r"\d{1,12}")
@@ -78,6 +82,12 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         if device is None and card is not None:
             memory = f"{card.value / GIB:.2f}GiB"
             notes.append(f"The card has {memory}, as printed.")
+        elif device is None and (size := _card_from_free(start)) is not None:
+            memory = f"{size / GIB:.2f}GiB"
+            notes.append(
+                f"The log names no card: with what was free before loading it is taken to have {memory}; give --device "
+                "for the card itself."
+            )
         elif device is None:
             missing = "The log does not say how large the card is: give --device or --memory."
             return Told(choices=None, missing=missing, lacks=Lack.CARD, notes=tuple(notes))
@@ -148,6 +158,16 @@ def _model_of(name: str) -> list[str]:
     return [word for word in name.split() if word not in ("geforce", "amd", "radeon")]
 
 
+def _card_from_free(start: Start) -> int | None:
+    """SGLang's card: what was free before loading, and what is usually gone by then."""
+    free = start.least("free")
+    if start.engine != "sglang" or free is None:
+        return None
+    spread = settle(presets.engine_data(start.engine), start.engine, _version(start), ()).rule("context_gib")
+    place = "parallel" if start.settings.get("tp_size", "1") != "1" else "single"
+    return int(free.value + spread[place]["expected"] * GIB)
+
+
 def _made_while_loading(start: Start) -> str | None:
     made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
     return made.get(start.settings.get("quantization", ""))
@@ -168,9 +188,13 @@ def _with_settings(told: Choices, start: Start) -> Choices:
     found = dict(start.settings)
     if SLOTS in found:
         found["n_parallel"] = found.pop(SLOTS)
+    if found.get("enable_dp_attention") == "True":
+        found |= _attention_replicas(found)
     for theirs, ours in COUNTS.items():
         if getattr(told, ours) is None and _is_whole(found.get(theirs, "")) and int(found[theirs]) > 1:
             told = replace(told, **{ours: int(found[theirs])})  # type: ignore[arg-type]
+    if start.engine == "sglang" and not _drafts_with_mtp(found, told.model):
+        found.pop("speculative_algorithm", None)
     if found.get("enable_expert_parallel") == "True" and told.expert_parallel is None:
         told = replace(told, expert_parallel=(told.tensor_parallel or 1) * (told.data_parallel or 1))
     context = next((found[name].replace(",", "") for name in CONTEXT if name in found), "")
@@ -181,6 +205,28 @@ def _with_settings(told: Choices, start: Start) -> Choices:
         name = CACHE_DTYPES.get(dtype, dtype)
         told = replace(told, kv_cache=name) if name in presets.formats() else told
     return replace(told, set=(*_settings(found, told), *told.set))
+
+
+def _attention_replicas(found: Mapping[str, str]) -> dict[str, str]:
+    """SGLang's sizes as a plan has them: its ``tp_size`` counts the replicas of attention, which share experts."""
+    tensor, replicas = found.get("tp_size", ""), found.get("dp_size", "")
+    if not _is_whole(tensor) or not _is_whole(replicas) or int(tensor) % int(replicas):
+        return {}
+    experts = found.get("ep_size", "1")
+    return {"tp_size": str(int(tensor) // int(replicas)), "ep_size": tensor if experts == "1" else experts}
+
+
+def _drafts_with_mtp(found: Mapping[str, str], model: str) -> bool:
+    """Whether what drafts is known here: the text so far, or layers of the model itself."""
+    algorithm, tokens = found.get("speculative_algorithm", "").lower(), found.get("speculative_num_draft_tokens", "")
+    if not _is_whole(tokens):
+        return False
+    if algorithm == "ngram":
+        return True
+    try:
+        return algorithm in ("eagle", "nextn") and bool(presets.load_preset(model).mtp_layers)
+    except PlannerError:
+        return False
 
 
 def _settings(found: Mapping[str, str], told: Choices) -> Iterator[str]:

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
-from planner.answer import Answer, answer
+from planner.answer import Answer
 from planner.choices import Chosen
 from planner.engine_data import EngineSettings
-from planner.line_item import Basis, Kind, LineItem
+from planner.line_item import Kind
+from planner.log_pools import POOL_ENGINES, predict_pools
+from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
 from planner.logs.readings import Reading, Start
 from planner.units import format_bytes
 from planner.verdict import room_bytes
@@ -45,19 +47,6 @@ class Compared:
     match: Match = Match.NONE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prediction:
-    """*basis* says in words what the figure rests on; it may lie between *low* and *high*."""
-
-    value: int | float
-    low: int | float
-    high: int | float
-    basis: str
-
-
-Predictions = Mapping[str, _Prediction]
-
-
 def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
     """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
     predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
@@ -77,7 +66,7 @@ def _deciding(start: Start, name: str) -> Reading:
     return found
 
 
-def _compared(reading: Reading, ranks: int, predicted: _Prediction | None) -> Compared:
+def _compared(reading: Reading, ranks: int, predicted: Prediction | None) -> Compared:
     if predicted is None:
         difference, why, value, match = None, NOTHING, None, Match.NONE
     else:
@@ -99,7 +88,7 @@ def _compared(reading: Reading, ranks: int, predicted: _Prediction | None) -> Co
     )
 
 
-def _match(reading: Reading, predicted: _Prediction) -> Match:
+def _match(reading: Reading, predicted: Prediction) -> Match:
     """Within what the last printed digit leaves open."""
     slack = reading.step / 2 + 1e-9 * abs(reading.value)
     if abs(reading.value - predicted.value) <= slack:
@@ -107,7 +96,7 @@ def _match(reading: Reading, predicted: _Prediction) -> Match:
     return Match.INSIDE if predicted.low - slack <= reading.value <= predicted.high + slack else Match.OUTSIDE
 
 
-def _why(reading: Reading, predicted: _Prediction, match: Match) -> str:
+def _why(reading: Reading, predicted: Prediction, match: Match) -> str:
     if match is Match.EQUAL:
         return f"as printed: {predicted.basis}"
     if match is Match.INSIDE:
@@ -124,7 +113,7 @@ def _nothing(start: Start, chosen: Chosen) -> Predictions:
 
 def _vllm(start: Start, chosen: Chosen) -> Predictions:
     """From flags alone what takes memory and the pool; from the printed pool what follows from it."""
-    found = _ask(chosen)
+    found = ask(chosen)
     return {**_taken(found, chosen), **_from_pool(start, chosen, found)}
 
 
@@ -140,13 +129,13 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     }
     weights = [item for item in found.items if item.kind is Kind.WEIGHTS]
     predictions = {
-        name: _items([item for item in found.items if item.name in wanted]) for name, wanted in named.items()
+        name: of_items([item for item in found.items if item.name in wanted]) for name, wanted in named.items()
     }
-    predictions["weights"] = _items(weights)
-    predictions["consumed"] = _items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
-    predictions["card"] = _exact(device.memory_bytes, device.memory_source)
-    predictions["budget"] = _exact(ceil(device.memory_bytes * share), f"{share:g} of the card")
-    predictions["pool"] = _Prediction(
+    predictions["weights"] = of_items(weights)
+    predictions["consumed"] = of_items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
+    predictions["card"] = exact(device.memory_bytes, device.memory_source)
+    predictions["budget"] = exact(ceil(device.memory_bytes * share), f"{share:g} of the card")
+    predictions["pool"] = Prediction(
         value=room,
         low=room - spread[0],
         high=room + spread[1],
@@ -176,7 +165,7 @@ def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
     for name, figure in figures.items():
         value, low, high = (figure(each) for each in ends)
         if value is not None and low is not None and high is not None:
-            predictions[name] = _Prediction(value=value, low=low, high=high, basis=basis)
+            predictions[name] = Prediction(value=value, low=low, high=high, basis=basis)
     return predictions
 
 
@@ -184,12 +173,12 @@ def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
     """The plan with the pool stated: what the start printed for it follows, whatever the card."""
     settings: EngineSettings = chosen.deployment.settings
     stated = replace(settings, values={**settings.values, "kv_cache_memory_bytes": pool_bytes})
-    return _ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
+    return ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
 
 
 def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
     """The buffers of all cards together; those in main memory are not compared."""
-    found = _ask(chosen)
+    found = ask(chosen)
     cards = chosen.deployment.pipeline_parallel
     kinds = {
         "weights": [item for item in found.items if item.kind is Kind.WEIGHTS],
@@ -199,13 +188,14 @@ def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
     return {
         name: one
         for name, items in kinds.items()
-        if (cards == 1 or name == "compute") and (one := _items(items)) is not None
+        if (cards == 1 or name == "compute") and (one := of_items(items)) is not None
     }
 
 
 LLAMA_CPP = ("llama_cpp", "ik_llama_cpp", "ollama")
 PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
     "vllm": _vllm,
+    **dict.fromkeys(POOL_ENGINES, predict_pools),
     **dict.fromkeys(LLAMA_CPP, _llama_cpp),
 }
 """By engine, what is predicted for the names of its readings."""
@@ -214,24 +204,3 @@ PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
 def is_host(device: str) -> bool:
     """Whether llama.cpp's name of a device is one of main memory."""
     return device.startswith("CPU") or device.endswith(("_Host", "_Mapped"))
-
-
-def _ask(chosen: Chosen) -> Answer:
-    return answer(chosen.architecture, chosen.deployment, chosen.workload)
-
-
-def _items(items: list[LineItem]) -> _Prediction | None:
-    if not items:
-        return None
-    is_assumed = any(item.basis is Basis.ASSUMED for item in items)
-    names = ", ".join(dict.fromkeys(item.name for item in items))
-    return _Prediction(
-        value=sum(item.bytes for item in items),
-        low=sum(item.low_bytes for item in items),
-        high=sum(item.high_bytes for item in items),
-        basis=f"{names}, {'the spread of public readings' if is_assumed else items[0].basis.value}",
-    )
-
-
-def _exact(size: int, basis: str) -> _Prediction:
-    return _Prediction(value=size, low=size, high=size, basis=basis)

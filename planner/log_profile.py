@@ -1,14 +1,25 @@
 """A calibration profile from one start in a log."""
 
+from collections.abc import Callable
+from importlib import import_module
+
 from planner.budget import prepare
-from planner.calibration import CalibrationProfile
+from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Chosen
-from planner.engines.vllm.measured import measured_items
+from planner.deployment import Deployment
+from planner.engines.base import Rank
 from planner.line_item import Kind
 from planner.logs.readings import Start
 
-MEASURES = {"vllm": measured_items}
-"""By engine, what a start shows of its items."""
+MEASURES = {
+    "vllm": "planner.engines.vllm.measured",
+    "sglang": "planner.engines.sglang.measured",
+    "tensorrt_llm": "planner.engines.measured_share",
+    "lmdeploy": "planner.engines.measured_share",
+    **dict.fromkeys(("llama_cpp", "ik_llama_cpp", "ollama"), "planner.engines.llama_cpp.measured"),
+}
+"""By engine, the module that knows what a start shows of its items."""
+Measure = Callable[[Start, Deployment, Rank, int], tuple[MeasuredItem, ...]]
 
 
 def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
@@ -16,11 +27,12 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
 
     With it the planner leaves the pool that the start printed. Exact items stay as they are.
     """
-    measure = MEASURES.get(chosen.deployment.engine)
-    if measure is None or chosen.deployment.overhead_bytes is not None:
+    path = MEASURES.get(chosen.deployment.engine)
+    if path is None or chosen.deployment.overhead_bytes is not None:
         return None
     fullest = min(prepare(chosen.architecture, chosen.deployment), key=lambda rank: rank.pool_bytes)
     weights_bytes = sum(item.bytes for item in fullest.items if item.kind is Kind.WEIGHTS)
+    measure: Measure = import_module(path).measured_items
     items = measure(start, chosen.deployment, fullest.rank, weights_bytes)
     if not items:
         return None

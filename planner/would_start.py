@@ -14,6 +14,12 @@ from planner.launch import launch
 from planner.logs.readings import Start
 
 UTILISATIONS = (0.92, 0.95, 0.98)
+SHARES = {
+    "sglang": "mem_fraction_static",
+    "tensorrt_llm": "free_gpu_memory_fraction",
+    "lmdeploy": "cache_max_entry_count",
+}
+"""By engine, the option for the share that its cache gets."""
 SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
 
 
@@ -71,9 +77,29 @@ def _changes(
     if choices.engine == "vllm":
         for kind, change, changed in _vllm_changes(start, choices, architecture):
             yield kind, change, "planner", changed
+    elif choices.engine in SHARES:
+        for change, changed in _larger_shares(choices, architecture):
+            yield "share", change, "planner", changed
     for fix in fixes(choices, architecture, before):
         if fix.choices.context == choices.context:
             yield fix.change, fix.change, "planner", fix.choices
+
+
+def _larger_shares(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, Choices]]:
+    """Words and choices of a larger share for the cache; SGLang's is of weights and caches together."""
+    name = SHARES[choices.engine]
+    chosen = choose(choices, architecture)
+    if choices.engine == "sglang":
+        from planner.engines.sglang import Sglang  # only for SGLang's logs
+        from planner.engines.sglang.fraction import static_fraction
+
+        share = static_fraction(Sglang().ranks(architecture, chosen.deployment)[0].model, chosen.deployment)
+    else:
+        share = chosen.deployment.settings.number(name)
+    whole = "of the card" if choices.engine == "sglang" else "of what is free"
+    for higher in UTILISATIONS:
+        if share < higher:
+            yield f"{higher:g} {whole} instead of {share:.3g}", _with(choices, name, higher)
 
 
 def _vllm_changes(start: Start, choices: Choices, architecture: Architecture) -> Iterator[tuple[str, str, Choices]]:

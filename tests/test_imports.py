@@ -45,7 +45,9 @@ LAYERS = (
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),
-    ("planner.launch", "planner.log_choices", "planner.log_comparison", "planner.log_profile"),
+    ("planner.launch", "planner.log_choices", "planner.log_prediction", "planner.log_profile"),
+    ("planner.log_pools",),
+    ("planner.log_comparison",),
     (
         "planner.advice",
         "planner.bands",

@@ -19,11 +19,12 @@ class FreeShare(PerRequest):
         pool = share · (memory − weights − runtime),  blocks = pool / (block · bytes of a token)
 
     An engine says what a token takes in one layer, how long a block is, and what caps their number. *title* is what
-    it is called, *share_setting* the option for its share.
+    it is called, *share_setting* the option for its share, *runtime_name* its one item beside weights and cache.
     """
 
     title: str
     share_setting: str
+    runtime_name: str
     cache_basis = Basis.RULE
     follows_card = True
 
@@ -66,7 +67,7 @@ class FreeShare(PerRequest):
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """Whole blocks in the share of what *taken_bytes* leave; what they leave itself where that is nothing."""
         free_bytes = memory_bytes - taken_bytes
-        size = self._block_bytes(rank, deployment)
+        size = self.block_bytes(rank, deployment)
         if free_bytes <= 0 or not size:
             return free_bytes
         shared = self.share(deployment) * free_bytes / size
@@ -83,7 +84,7 @@ class FreeShare(PerRequest):
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
         """Blocks of the smallest rank and the tokens in them; ``None`` for a model that keeps nothing."""
-        sizes = [(pool.pool_bytes, self._block_bytes(pool.rank, deployment)) for pool in pools]
+        sizes = [(pool.pool_bytes, self.block_bytes(pool.rank, deployment)) for pool in pools]
         starts = [(max(0, room) // size, room) for room, size in sizes if size]
         if not starts:
             return None
@@ -118,7 +119,8 @@ class FreeShare(PerRequest):
         if 0 < pool_tokens < workload.context_tokens:
             yield f"{self.title} would start all the same, and cut every request off at {pool_tokens:,} tokens."
 
-    def _block_bytes(self, rank: Rank, deployment: Deployment) -> int:
+    def block_bytes(self, rank: Rank, deployment: Deployment) -> int:
+        """What a block costs in all layers of *rank*."""
         return self.block_tokens(deployment) * self._token_bytes(rank.layers, deployment)
 
     def _token_bytes(self, layers: tuple[Layer, ...], deployment: Deployment) -> int:

@@ -8,7 +8,6 @@ from planner.errors import PlannerError
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB
 
-CONTEXT = "context"
 _PLAIN, _SIXTEEN_BIT = 0, 16
 
 
@@ -18,6 +17,7 @@ class Lmdeploy(FreeShare):
     name = "lmdeploy"
     title = "LMDeploy"
     share_setting = "cache_max_entry_count"
+    runtime_name = "context"
 
     def check(self, deployment: Deployment) -> None:
         settings = deployment.settings
@@ -78,7 +78,7 @@ class Lmdeploy(FreeShare):
         spread = deployment.settings.rule("context_gib")
         return (
             LineItem(
-                name=CONTEXT,
+                name=self.runtime_name,
                 kind=Kind.RUNTIME,
                 bytes=round(spread["expected"] * GIB),
                 low_bytes=round(spread["low"] * GIB),

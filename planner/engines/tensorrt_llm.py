@@ -8,8 +8,6 @@ from planner.errors import PlannerError
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB
 
-BUFFERS = "context and buffers"
-
 
 class TensorrtLlm(FreeShare):
     """TensorRT-LLM: whole blocks in free_gpu_memory_fraction of what is free, by version."""
@@ -17,6 +15,7 @@ class TensorrtLlm(FreeShare):
     name = "tensorrt_llm"
     title = "TensorRT-LLM"
     share_setting = "free_gpu_memory_fraction"
+    runtime_name = "context and buffers"
 
     def check(self, deployment: Deployment) -> None:
         settings = deployment.settings
@@ -79,7 +78,7 @@ class TensorrtLlm(FreeShare):
         spread = deployment.settings.rule("buffers_gib")
         return (
             LineItem(
-                name=BUFFERS,
+                name=self.runtime_name,
                 kind=Kind.RUNTIME,
                 bytes=round(spread["expected"] * GIB),
                 low_bytes=round(spread["low"] * GIB),

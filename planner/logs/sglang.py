@@ -12,7 +12,16 @@ from planner.logs.vllm import rank
 
 SETTINGS = pairs_of(
     *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
-    *("tp_size", "pp_size", "dp_size", "ep_size", "max_running_requests", "max_total_tokens", "chunked_prefill_size"),
+    *(
+        "tp_size",
+        "pp_size",
+        "dp_size",
+        "ep_size",
+        "enable_dp_attention",
+        "max_running_requests",
+        "max_total_tokens",
+        "chunked_prefill_size",
+    ),
     *("cuda_graph_max_bs", "disable_cuda_graph", "speculative_algorithm", "speculative_num_draft_tokens"),
     *("mamba_full_memory_ratio", "max_mamba_cache_size", "swa_full_tokens_ratio", "disable_radix_cache"),
 )

@@ -1,5 +1,6 @@
 """What a token and a request keep on one rank, and how SGLang divides the memory for caches among its pools."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from planner.architecture import (
@@ -28,9 +29,18 @@ _SIXTEEN_BIT_BYTES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SglangRank(Rank):
-    """A rank with what SGLang asks of the whole *model*."""
+    """A rank with what SGLang asks of the whole *model*; the last *draft_layers* of its layers draft."""
 
     model: Model
+    draft_layers: int = 0
+
+
+def own_rank(rank: Rank) -> SglangRank:
+    """*rank* as it was made here; a draft's has nothing that SGLang asks of its model."""
+    if isinstance(rank, SglangRank):
+        return rank
+    model = Model(model_type="", is_latent=False, tower=None)
+    return SglangRank(model=model, layers=rank.layers, tensors=rank.tensors, towers=rank.towers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +197,18 @@ def _latent_bytes(latent: LatentAttention, deployment: Deployment) -> int:
     is_byte = number_format.bytes_for(1) == 1
     latent_bytes: int = settings.rule("sparse_latent_fp8_token_bytes") if is_byte else plain
     return latent_bytes + int(settings.rule("indexer_token_bytes"))
+
+
+def state_parts(rank: SglangRank, deployment: Deployment) -> tuple[int, int]:
+    """Bytes of one state of all layers: its convolutions, and the rest."""
+    conv = rest = 0
+    for layer, count in distinct_layers(rank.layers):
+        for mixer in layer.mixers:
+            if isinstance(mixer, Recurrence):
+                kept = tuple(state for state in mixer.states if state.name == CONV)
+                own = count * _state_bytes(replace(mixer, states=kept), deployment)
+                conv, rest = conv + own, rest + count * _state_bytes(mixer, deployment) - own
+    return conv, rest
 
 
 def _state_bytes(recurrence: Recurrence, deployment: Deployment) -> int:

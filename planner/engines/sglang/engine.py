@@ -7,7 +7,7 @@ from planner.architecture import Architecture, LatentAttention, Layer
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, PerRequest, Pool, Rank
 from planner.engines.pools import SeparatePools
-from planner.engines.sglang.cells import SglangRank, pools, request_specs
+from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import Model, static_fraction
 from planner.engines.sglang.options import check, options
 from planner.engines.sglang.report import report
@@ -43,6 +43,7 @@ class Sglang(SeparatePools, PerRequest):
             SglangRank(
                 model=model,
                 layers=stage.layers + (drafts if stage is stages[-1] else ()),
+                draft_layers=len(drafts) if stage is stages[-1] else 0,
                 tensors=stage.tensors,
                 towers=stage.towers,
             )
@@ -50,13 +51,13 @@ class Sglang(SeparatePools, PerRequest):
         )
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
-        return request_specs(pools(_own(rank), deployment), deployment)
+        return request_specs(pools(own_rank(rank), deployment), deployment)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return (context_item(deployment),)
 
     def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
-        return reserved_items(_own(rank), deployment)
+        return reserved_items(own_rank(rank), deployment)
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """What is free after loading, less the part of what was free before that is not static.
@@ -65,7 +66,7 @@ class Sglang(SeparatePools, PerRequest):
 
         Source: python/sglang/srt/model_executor/model_runner.py, profile_max_num_token.
         """
-        own = _own(rank)
+        own = own_rank(rank)
         free_bytes = memory_bytes - (context_bytes(deployment) if deployment.overhead_bytes is None else 0)
         outside_bytes = ceil((1 - static_fraction(own.model, deployment)) * free_bytes)
         left_bytes = memory_bytes - taken_bytes - outside_bytes
@@ -95,11 +96,3 @@ def _model(architecture: Architecture) -> Model:
         is_latent=any(isinstance(mixer, LatentAttention) for mixer in mixers),
         tower=next((tower for tower in architecture.towers if tower.kind == "vision"), None),
     )
-
-
-def _own(rank: Rank) -> SglangRank:
-    """*rank* as it was made here; a draft's has nothing that SGLang asks of its model."""
-    if isinstance(rank, SglangRank):
-        return rank
-    model = Model(model_type="", is_latent=False, tower=None)
-    return SglangRank(model=model, layers=rank.layers, tensors=rank.tensors, towers=rank.towers)
