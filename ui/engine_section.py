@@ -1,12 +1,11 @@
 """What the chosen engine makes of the plan: its own figures, and the command that starts it."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from planner.answer import Answer
 from planner.budget import Case, prepare
 from planner.choices import Choices, Chosen, choose
+from planner.engine_comparison import for_engine
 from planner.errors import PlannerError
 from planner.launch import LAUNCHERS, launch
 from planner.launch.base import Launch
@@ -95,7 +94,7 @@ def launch_for(choices: Choices, chosen: Chosen, engine: str) -> Launch:
     Raises PlannerError where *engine* cannot do what was chosen.
     """
     if engine != choices.engine:
-        choices = replace(choices, engine=engine, engine_version=None, set=(), profile=None)
+        choices = for_engine(choices, engine)
         chosen = choose(choices, chosen.architecture)
         prepare(chosen.architecture, chosen.deployment)  # refuses what the engine has no way to do
     found = launch(choices, chosen)

@@ -1,14 +1,18 @@
 """The engine in the sidebar, and what the Plan page says by its rules."""
 
+from dataclasses import replace
+
 import pytest
 
 from planner.answer import answer
 from planner.budget import Case
 from planner.choices import Choices, choose
+from planner.engine_comparison import compare_engines
 from planner.engines import ENGINES
 from planner.launch import LAUNCHERS, launch, parse_launch
 from planner.spread import spread
 from tests.ui.conftest import OpenApp, words
+from ui.engine_comparison import name_of
 
 VLLM = {"engine": "vllm", "engine_version": "0.11"}
 PLAN = Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", engine_version="0.11", context=8_192, users=4)
@@ -103,8 +107,7 @@ def test_another_engine_keeps_the_settings_that_it_has(open_app: OpenApp) -> Non
 @pytest.mark.parametrize("engine", LAUNCHERS)
 def test_the_command_that_starts_the_plan_is_the_librarys(open_app: OpenApp, engine: str) -> None:
     app = open_app(engine=engine, weights="checkpoint", users="2")
-    overhead = None if engine != "transformers" else "1.5GiB"
-    choices = Choices(model="llama-3.1-8b", device="rtx-4090", engine=engine, context=8_192, users=2, overhead=overhead)
+    choices = Choices(model="llama-3.1-8b", device="rtx-4090", engine=engine, context=8_192, users=2)
     written = launch(choices, choose(choices))
     assert written is not None
     assert app.code[0].value == written.text
@@ -124,3 +127,17 @@ def test_what_an_engine_cannot_do_is_said_in_place_of_its_command(open_app: Open
     app = open_app(kv_cache="q4_0")
     assert "cannot keep its cache in q4_0" in words(app)
     assert not app.exception
+
+
+def test_the_minimum_stands_beside_what_every_engine_reserves(open_app: OpenApp) -> None:
+    app = open_app(engine="vllm")
+    said = words(app)
+    assert "With weights and cache alone the card would hold **71,123 tokens** of Llama-3.1-8B" in said
+    for one in compare_engines(replace(PLAN, engine_version=None), choose(PLAN).architecture):
+        assert name_of(one) in said
+        assert f"{one.expected.one_user_tokens:,}" in said
+
+
+def test_an_engine_that_cannot_is_left_out_with_a_sentence(open_app: OpenApp) -> None:
+    app = open_app(kv_cache="q4_0")
+    assert "cannot keep its cache in q4_0; choose one of:" in words(app).partition("**vLLM** is left out: ")[2]

@@ -37,7 +37,7 @@ def test_the_defaults_ask_for_the_first_plan() -> None:
     ("engine", "stated", "overhead"),
     [
         ("minimum", "", "1.5GiB"),
-        ("transformers", "", "1.5GiB"),
+        ("transformers", "", None),
         ("vllm", "", None),
         ("llama_cpp", "", None),
         ("minimum", "none", None),

@@ -14,6 +14,8 @@ from planner.units import format_bytes, format_rate, words_for_tokens
 from planner.verdict import asked, one_user_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
+from ui.draw import draw
+from ui.engine_comparison import minimum_and_reserved
 from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import item_table
@@ -39,6 +41,7 @@ def main() -> None:
     _memory(plan.chosen, plan.answer)
     own_figures(plan.chosen, plan.answer)
     _stretch(plan.chosen, plan.answer)
+    minimum_and_reserved(plan.choices, plan.chosen.architecture)
     start_it(plan.choices, plan.chosen)
     page.next_links(("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"))
 
@@ -117,8 +120,10 @@ def _memory(chosen: Chosen, answer: Answer) -> None:
     device = chosen.deployment.device
     st.header("Where the memory goes", anchor=False)
     parts = ", ".join(f"{item.name} {format_bytes(item.bytes)}" for item in answer.items)
-    st.altair_chart(
-        card_bar(segments(answer, device), answer.memory_bytes),
+    draw(
+        card_bar,
+        segments(answer, device),
+        answer.memory_bytes,
         alt=f"The card as a bar: {parts}; usable {format_bytes(answer.memory_bytes)}.",
         key="card_bar",
     )
@@ -143,8 +148,12 @@ def _stretch(chosen: Chosen, answer: Answer) -> None:
         st.markdown("Nothing to draw: weights and runtime leave no room, so no context of any length fits.")
         return
     limit = "no limit" if border.limit_users is None else f"{border.limit_users:,} at most"
-    st.altair_chart(
-        frontier_chart(border, answer.context_tokens, answer.users, answer.fits),
+    draw(
+        frontier_chart,
+        border,
+        answer.context_tokens,
+        answer.users,
+        answer.fits,
         alt=f"Context against users. Asked: {asked(answer)}; users at {answer.context_tokens:,} tokens: {limit}.",
         key="frontier",
     )
