@@ -12,13 +12,18 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from planner import performance_presets, presets
+from planner.batching.continuous import ContinuousServer
+from planner.batching.server import Schedule, Server
+from planner.batching.step_time import TICKS_PER_S
+from planner.batching.trace import Trace
 from planner.choices import Choices, choose
+from planner.speed.answer import prompt_seconds, step_time
 from planner.speed.constants import SpeedConstants, parts
 from planner.speed.fit import Measured, calibrate, fit, predicted_s
-from planner.speed.work import Model, Work, decode_work, operations_per_token, prepare_speed
+from planner.speed.work import Model, Work, decode_work, has_experts, operations_per_token, prepare_speed
 
 Group = tuple[str, str, bool]
 """Engine, family of devices, whether the model has experts."""
@@ -48,6 +53,7 @@ SOURCES = {
 }
 FEW = 5
 """Fewer errors than this say nothing of nine in ten."""
+STEP_TOKENS = 8_192
 SEVERAL = 3
 """With fewer cards than this in a family, its fixed time a layer is that of its maker's cards together."""
 
@@ -126,7 +132,7 @@ def serving_readings() -> list[Reading]:
             continue
         prompt, output = int(row["prompt_tokens"]), int(row["output_tokens"])
         model = model_for(row["model"], row["card"], row["weights"], row["kv_cache"], int(row["tensor_parallel"]))
-        experts = any(0 < t.active < t.count for layer in model.architecture.layers for t in layer.tensors)
+        experts = has_experts(model.architecture)
         work = decode_work(model, int(row["concurrency"]), prompt + output // 2, prompt / output)
         found.append(
             Reading(
@@ -175,6 +181,36 @@ def prefill_readings() -> list[Reading]:
             )
         )
     return found
+
+
+def first_token_errors() -> tuple[list[float], list[float]]:
+    """Of the simulator's and of a lone prompt's time to the first token, against servers with so many users at a time.
+
+    Prompts and answers of one run are equally long, so that requests stay in step: nobody's prompt is alone. What the
+    first request of each user waited is left out, since all of them came at once. Steps have 8,192 tokens, the default
+    of vLLM and TensorRT-LLM on these cards; nothing is fitted.
+    """
+    together, alone = [], []
+    for row in rows_of("serving_speed.csv"):
+        if row["metric"] != "time_to_first_token_s" or not row["concurrency"].isdigit():
+            continue
+        prompt, output, users = (int(row[key]) for key in ("prompt_tokens", "output_tokens", "concurrency"))
+        model = model_for(row["model"], row["card"], row["weights"], row["kv_cache"], int(row["tensor_parallel"]))
+        constants = performance_presets.find_speed_constants(
+            row["engine"], row["card"], has_experts(model.architecture)
+        )
+        count = max(6 * users, 8)
+        run = ContinuousServer(
+            Trace(arrivals_s=(0.0,) * count, prompt_tokens=(prompt,) * count, output_tokens=(output,) * count),
+            Server(schedule=Schedule.CHUNKED, slots=users, max_num_batched_tokens=STEP_TOKENS),
+            step_time(model, constants, users, prompt + output // 2),
+            closed_loop_users=users,
+        ).run()
+        waits = [first - arrival for first, arrival in zip(run.first_tokens, run.arrivals, strict=True)][users:]
+        measured_s = float(row["seconds"])
+        together.append(mean(waits) / TICKS_PER_S / measured_s - 1)
+        alone.append(prompt_seconds(model, constants, prompt)[1].value_s / measured_s - 1)
+    return together, alone
 
 
 def error(reading: Reading, constants: SpeedConstants) -> float:
@@ -321,6 +357,11 @@ def table() -> list[str]:
             limit = "" if kind.limit is None else f"{kind.limit:.0%}"
             cells = [kind.title, str(len(unseen)), *shown[:2], limit, *shown[2:]]
             lines.append(f"| {' | '.join(cells)} |")
+        if kinds is SERVING_LINES:
+            titles = ("– time to first token, simulated", "– time to first token, as if alone")
+            for title, errors in zip(titles, first_token_errors(), strict=True):
+                cells = [title, str(len(errors)), f"{quantile(errors, 0.5):.1%}", f"{quantile(errors, 0.9):.1%}"]
+                lines.append(f"| {' | '.join(cells)} |  | – | – |")
         impossible = sum(not reading.is_possible for reading in readings)
         lines.append(f"| set aside: faster than their bytes can be read | {impossible} | | | | | |")
     return lines
