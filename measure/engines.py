@@ -3,9 +3,11 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from threading import Timer
@@ -21,9 +23,14 @@ _COMPUTED = r"compute buffer size"
 _DONE = {
     BINDINGS: _COMPUTED,
     SERVER: rf"{_COMPUTED}|server is listening",
-    VLLM: r"Maximum concurrency|Application startup complete|EngineCore failed|Error: ",
+    VLLM: r"Maximum concurrency|Application startup complete",
 }
-_QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": str(CPU_POOL_GIB)}
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_CPU_KVCACHE_SPACE": str(CPU_POOL_GIB),
+    "GLOO_SOCKET_IFNAME": "lo",  # one machine; the first interface may lead nowhere
+}
 LINES_AFTER = 20
 """Read on after the last line that matters: what belongs to it may follow."""
 
@@ -85,7 +92,7 @@ def start_up(name: str, asked: EngineStart, words: Sequence[str] = ()) -> str:
         list(words) or command(name, asked), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", env=environment, start_new_session=True,
     ) as engine:  # fmt: skip
-        timer = Timer(SECONDS, engine.kill)
+        timer = Timer(SECONDS, _end, (engine,))
         timer.start()
         assert engine.stdout is not None
         try:
@@ -96,11 +103,16 @@ def start_up(name: str, asked: EngineStart, words: Sequence[str] = ()) -> str:
                     break
         finally:
             timer.cancel()
-            engine.terminate()
-            try:
-                engine.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                engine.kill()
+            _end(engine)
     if not lines:
         raise PlannerError(f"{name} said nothing in {SECONDS} s and ended with exit code {engine.returncode}.")
     return "".join(lines)
+
+
+def _end(engine: "subprocess.Popen[str]") -> None:
+    """Ends it with all the processes that it started, which share its session."""
+    for word in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(engine.pid, word)
+        with suppress(subprocess.TimeoutExpired):
+            engine.wait(timeout=10)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measure.chapter import chapter_markdown
 from measure.conditions import conditions
 from measure.experiments import EXPERIMENTS, find_experiment
 from measure.experiments.base import Report
@@ -114,13 +115,15 @@ class Session:
 
     def markdown(self, results: Sequence[Result]) -> str:
         """The report of all *results* on this machine."""
-        return report_markdown(results, conditions(self._setup, find_instrument(self._setup.device)))
+        stated = conditions(self._setup, find_instrument(self._setup.device))
+        return report_markdown(results, stated, chapter_markdown(self._output))
 
 
-def report_markdown(results: Sequence[Result], conditions: dict[str, Any]) -> str:
-    """One document of all *results*: conditions, then sentence, disagreements, picture and table of each."""
+def report_markdown(results: Sequence[Result], conditions: dict[str, Any], chapter: str = "") -> str:
+    """One document of all *results*: conditions, *chapter*, then sentence, disagreements, picture and table of each."""
     lines = ["# What this machine measured", ""]
     lines += [f"* {key}: {value}" for key, value in conditions.items() if value not in ("", None)]
+    lines += ["", chapter] if chapter else []
     for result in results:
         lines += ["", f"## {result.name}", "", result.report.lesson, ""]
         lines += [f"* Disagrees: {sentence}" for sentence in result.report.disagreements]

@@ -8,11 +8,12 @@ from typing import Any
 import streamlit as st
 
 from measure.calibrate import calibrate, default_name, keep, profile_text
+from measure.chapter import chapter, source
 from measure.compare import comparison
 from measure.findings import Closeness, Finding, findings, size
 from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.export import to_csv, to_json
+from planner.export import to_csv, to_json, to_markdown
 from planner.units import GIB
 from ui.draw import draw
 from ui.html_table import html_table, swatches
@@ -63,8 +64,6 @@ def beside(found: Sequence[Finding]) -> None:
 
 def report(found: Sequence[dict[str, Any]], folder: Path) -> None:
     """Each experiment's sentence; its tables and pictures one click away."""
-    if not found:
-        return
     st.header("What each experiment showed", anchor=False)
     for result in found:
         name = result["experiment"]
@@ -77,6 +76,19 @@ def report(found: Sequence[dict[str, Any]], folder: Path) -> None:
             if box.open:
                 _result(result)
     st.caption(f"All of it as files: {folder.resolve()}")
+
+
+def chapter_table(folder: Path) -> None:
+    """The textbook's figures beside this machine's; those that follow from shapes alone are everywhere the same."""
+    try:
+        rows = chapter(folder)
+    except PlannerError:
+        return  # the broken file is said above
+    st.header("The chapter against this machine", anchor=False)
+    st.caption(f"Textbook: {source()}. Ratios and shapes matter, not seconds.")
+    cells = [(f"{row['figure']}\n{row['topic']}", row["textbook"], row["here"]) for row in rows]
+    st.html(html_table(("Figure", "Textbook", "Here"), cells, text=(0, 1, 2)))
+    _files("chapter", {"csv": to_csv(rows), "json": to_json(rows) + "\n", "md": to_markdown(rows)})
 
 
 def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> None:

@@ -42,7 +42,9 @@ def main() -> None:
     if found:
         measure_results.beside(found)
     measure_results.profile(plan.choices, folder, machine)
-    measure_results.report(results(folder), folder)
+    if shown := results(folder):
+        measure_results.chapter_table(folder)
+        measure_results.report(shown, folder)
     page.next_links(("ui/pages/plan.py", "Back to the plan", ":material/fact_check:"))
 
 
