@@ -7,11 +7,11 @@ Source: transformers 5.24, models/deepseek_v4/modeling_deepseek_v4.py.
 
 from collections.abc import Iterator
 
-from planner.architecture import CompressedAttention, LatentAttention, Mixer, Recurrence, StateTensor, Tensor
+from planner.architecture import Mixer, Tensor
 from planner.formats import Role
+from planner.readers.compressed_caches import long_blocks, overlapping_blocks, window
 from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
-from planner.readers.states import recurrent_state
 
 
 def windowed_key(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
@@ -20,53 +20,24 @@ def windowed_key(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     head_dim, rotary = values.integer("head_dim"), values.integer("qk_rope_head_dim", minimum=0)
     if rotary > head_dim:
         raise values.wrong("qk_rope_head_dim", rotary, f"at most head_dim, {head_dim}")
-    return (
-        LatentAttention(
-            num_attention_heads=values.integer("num_attention_heads"),
-            kv_lora_rank=head_dim - rotary,
-            qk_rope_head_dim=rotary,
-            window_tokens=values.integer("sliding_window"),
-        ),
-    )
+    heads = values.integer("num_attention_heads")
+    return (window(heads, head_dim, rotary, values.integer("sliding_window")),)
 
 
 def heavily_compressed(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     head_dim, block = decoder.values.integer("head_dim"), decoder.values.integer("compress_rate_hca")
-    states = _waiting("compressor", block, head_dim)
-    return (
-        *windowed_key(decoder, plan),
-        CompressedAttention(width=head_dim, tokens_per_entry=block),
-        Recurrence(kind="compressor", states=states),
-    )
+    return (*windowed_key(decoder, plan), *long_blocks(head_dim, block))
 
 
 def compressed_sparse(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     values = decoder.values
-    block = values.integer("compress_rate_csa")
-    widths = {"compressor": values.integer("head_dim"), "indexer": values.integer("index_head_dim")}
-    states = [
-        state
-        for name, width in widths.items()
-        for state in (*_waiting(name, block, 2 * width), *_overlap(decoder, name, block, width))
-    ]
-    return (
-        *windowed_key(decoder, plan),
-        *(CompressedAttention(width=width, tokens_per_entry=block) for width in widths.values()),
-        Recurrence(kind="compressor", states=tuple(states)),
+    blocks = overlapping_blocks(
+        values.integer("head_dim"),
+        values.integer("index_head_dim"),
+        values.integer("compress_rate_csa"),
+        decoder.formats["fp32"],
     )
-
-
-def _waiting(name: str, block: int, width: int) -> tuple[StateTensor, ...]:
-    """Tokens of a block that is not full yet, at most all but one, as they wait with their weights to be summed up."""
-    return tuple(StateTensor(name=f"{name}_{part}", rows=block - 1, columns=width) for part in ("tokens", "weights"))
-
-
-def _overlap(decoder: Decoder, name: str, block: int, width: int) -> tuple[StateTensor, ...]:
-    """The block before, which the next entry takes in as well."""
-    return (
-        StateTensor(name=f"{name}_overlap_tokens", rows=block, columns=width),
-        recurrent_state(decoder, block, width, f"{name}_overlap_weights"),
-    )
+    return (*windowed_key(decoder, plan), *blocks)
 
 
 def windowed_key_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:

@@ -18,6 +18,8 @@ class GgufRule:
     first). *window_tokens* is the width where the file gives none, *window_block_count* the only size of model that has
     windows. *state* names the rule for recurrent layers, *parallel* says that these have attention too. *cached_layers*
     is how many layers, from the first, have caches of their own where the file does not say how many share.
+    *compressed*: one key a layer in a window, and entries of blocks by ``attention.compress_ratios``. *indexed*: layers
+    with experts keep a key more, by which blocks of tokens are chosen.
     """
 
     period: int | None = None
@@ -31,6 +33,8 @@ class GgufRule:
     state: str = ""
     parallel: bool = False
     full_attention_interval: int | None = None
+    compressed: bool = False
+    indexed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

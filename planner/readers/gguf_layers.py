@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from planner.architecture import Attention, LatentAttention, Mixer, SharedCache
 from planner.errors import UnsupportedModel
 from planner.formats import NumberFormat
+from planner.readers.compressed_caches import long_blocks, overlapping_blocks, window
 from planner.readers.gguf_knowledge import GgufRule
 from planner.readers.gguf_states import recurrence
 from planner.readers.gguf_values import GgufValues
@@ -64,9 +65,13 @@ class LayerReader:
     def mixers(self, index: int, tensors: LayerTensors) -> tuple[str, tuple[Mixer, ...]]:
         """The kind of layer *index* and what it caches; layers for prediction keep every token."""
         recurrent = tensors.is_recurrent or index in self._lightning
+        if self._rule.compressed:
+            return self._compressed(index)
         found: list[tuple[str, Mixer]] = []
         if self._key_value_heads[index] and (not recurrent or self._rule.parallel):
             found.append(self._attention(index, tensors))
+            if self._rule.indexed and index >= (self._values.optional_integer("leading_dense_block_count") or 0):
+                found = [("sparse_attention", found[0][1]), ("sparse_attention", self._index())]
         if recurrent:
             found.append((self._rule.state, self._recurrence(index)))
         if not found and "attn_k" in tensors.names:
@@ -126,6 +131,33 @@ class LayerReader:
         own = self._values.per_layer("attention.indexer.types", self._number)
         has_own = own[index] if own is not None and index < self._number else "indexer.attn_k" in tensors.names
         return self._values.integer("attention.indexer.key_length") if has_own else 0
+
+    def _index(self) -> Attention:
+        """The key by which blocks of tokens are chosen, without a value."""
+        width = self._values.integer("attention.indexer.key_length", minimum=1)
+        heads = self._values.optional_integer("attention.indexer.head_count", minimum=1) or 1
+        return Attention(num_attention_heads=heads, num_key_value_heads=1, head_dim=width, v_head_dim=0)
+
+    def _compressed(self, index: int) -> tuple[str, tuple[Mixer, ...]]:
+        """DeepSeek-V4: a window and, by its ratio, entries of short or of long blocks; predicting layers only that."""
+        values = self._values
+        ratios = values.per_layer("attention.compress_ratios", self._number, at_least=self._number)
+        head_dim = values.integer("attention.key_length", minimum=1)
+        rotary, tokens = values.integer("rope.dimension_count"), values.integer("attention.sliding_window", minimum=1)
+        if ratios is None or rotary > head_dim:
+            raise UnsupportedModel(
+                f"{values.where}: attention.compress_ratios is missing, or rope.dimension_count above key_length."
+            )
+        keys = window(self._heads[index], head_dim, rotary, tokens)
+        match ratios[index] if index < self._number else 0:
+            case 0:
+                return "windowed_key_attention", (keys,)
+            case 4 as block:
+                width = values.integer("attention.indexer.key_length", minimum=1)
+                blocks = overlapping_blocks(head_dim, width, block, self._state_format)
+                return "compressed_sparse_attention", (keys, *blocks)
+            case block:
+                return "heavily_compressed_attention", (keys, *long_blocks(head_dim, block))
 
     def _check_width(self, index: int, attention: Attention, tensors: LayerTensors) -> None:
         """Metadata and tensors must agree on a layer's keys; unknown architectures' fused projections must, too."""

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from planner import presets
 from planner.architecture import Attention, LatentAttention, Recurrence, SharedCache
 from planner.errors import UnsupportedModel
+from planner.readers.hf_config import read_config
 from planner.units import MIB
 from tests.readers.gguf_files import (
     LLAMA,
@@ -251,3 +253,33 @@ def test_lightning_attention_is_full_in_every_eighth_layer(tmp_path: Path) -> No
     assert state_bytes(found) == 14 * 4 * 8 * 8 * 8
     found = read(tmp_path, model("minimax-01", 2, NOTHING, **keys, attention__recurrent_layers=[False, True]))
     assert kinds(found) == "fl"
+
+
+def test_deepseek_v4_keeps_what_its_config_says(tmp_path: Path) -> None:
+    """The same layers from a GGUF file and from a config.json: a window, short blocks and long ones."""
+    config = {
+        "model_type": "deepseek_v4", "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 8,
+        "head_dim": 32, "qk_rope_head_dim": 8, "compress_ratios": [0, 4, 128], "sliding_window": 16,
+        "index_head_dim": 12, "index_n_heads": 2, "q_lora_rank": 16, "o_lora_rank": 16, "o_groups": 2, "n_routed_experts": 4,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 16, "vocab_size": 100, "torch_dtype": "bfloat16",
+    }  # fmt: skip
+    keys = LLAMA | {
+        "attention__key_length": 32, "rope__dimension_count": 8, "attention__sliding_window": 16,
+        "attention__compress_ratios": [0, 4, 128], "attention__indexer__key_length": 12,
+    }  # fmt: skip
+    found = read(tmp_path, model("deepseek4", 3, NOTHING, **keys))
+    expected = read_config(config, presets.knowledge())
+    assert [layer.kind for layer in found.layers] == [layer.kind for layer in expected.layers]
+    assert [layer.mixers for layer in found.layers] == [layer.mixers for layer in expected.layers]
+
+
+def test_minimax_m3_keeps_a_key_more_where_it_has_experts(tmp_path: Path) -> None:
+    """2 heads × 8 for keys and for values in 3 layers, and in the last 2 an index key of 12, all of 2 bytes."""
+    keys = LLAMA | {
+        "leading_dense_block_count": 1,
+        "attention__indexer__key_length": 12,
+        "attention__indexer__head_count": 4,
+    }
+    found = read(tmp_path, model("minimax-m3", 3, {"attn_k": (64, 16)}, **keys))
+    assert [layer.kind for layer in found.layers] == ["full_attention", "sparse_attention", "sparse_attention"]
+    assert bytes_per_token(found) == (3 * 2 * 2 * 8 + 2 * 12) * 2

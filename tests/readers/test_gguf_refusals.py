@@ -81,6 +81,13 @@ def test_a_renamed_architecture_never_counts_less(tmp_path: Path, architecture: 
         keys["attention__sliding_window_pattern"] = [True, False]
     if rule.state == "lightning_attention":
         keys["attention__key_length"] = keys["attention__value_length"] = 8
+    if rule.compressed or rule.indexed:
+        keys |= {"attention__key_length": 8, "rope__dimension_count": 4, "attention__indexer__key_length": 8}
+        keys |= {"attention__compress_ratios": [4, 128]} if rule.compressed else {}
+        read(tmp_path, model(architecture, 2, block, **keys))  # type: ignore[arg-type]
+        with pytest.raises(UnsupportedModel, match="caches more than attention"):
+            read(tmp_path, model("newcomer", 2, block, **keys))  # type: ignore[arg-type]
+        return
     known = read(tmp_path, model(architecture, 2, block, **keys))  # type: ignore[arg-type]
     renamed = read(tmp_path, model("newcomer", 2, block, **keys))  # type: ignore[arg-type]
     for tokens in (1, 4, 1000):
