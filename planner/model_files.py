@@ -19,7 +19,8 @@ def load_model(name: str, online: bool = False) -> Architecture:
     """The architecture behind *name*: a preset's name or alias, a file, a folder, or a Hugging Face id.
 
     Files are a ``config.json``, a ``.gguf``, a ``.safetensors`` or its index, a folder with these. An id is looked up
-    among the presets, then in this machine's own cache, and on the hub only if *online*. Raises PlannerError.
+    among the presets, then in this machine's own cache, and on the hub only if *online*; ``organisation/model:Q4_K_M``
+    names one of its GGUF files. Raises PlannerError.
     """
     if _is_file_name(name):
         return load_path(Path(name))
@@ -80,9 +81,10 @@ def _load_hub(name: str, online: bool) -> Architecture:
     from planner.readers import hub
     from planner.readers.file_tensors import with_file_tensors
 
-    if not hub.is_hub_id(name):
+    repo_id, _, quantization = name.partition(":")
+    if not hub.is_hub_id(repo_id):
         raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file; see kvbudget models.")
-    folder = hub.cached_folder(name)
+    folder = None if quantization else hub.cached_folder(repo_id)
     if folder is not None:
         return _load_folder(folder, folder)
     if not online:
@@ -90,7 +92,13 @@ def _load_hub(name: str, online: bool) -> Architecture:
             f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
             "Nothing is fetched otherwise."
         )
-    found = hub.fetch(name)
+    listing = hub.list_files(repo_id)
+    if quantization or CONFIG not in listing.names:
+        from planner.readers.hub_gguf import fetch_gguf, has_gguf
+
+        if quantization or has_gguf(listing):
+            return fetch_gguf(listing, quantization, presets.gguf_knowledge())
+    found = hub.fetch(repo_id, listing=listing)
     architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
 

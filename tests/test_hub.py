@@ -6,16 +6,20 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planner.errors import PlannerError
 from planner.formats import QuantScheme
-from planner.presets import formats, knowledge
+from planner.model_files import load_model
+from planner.presets import formats, gguf_knowledge, knowledge
 from planner.readers import hub
 from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config
+from planner.readers.hub_gguf import fetch_gguf, has_gguf
 from planner.weights import model_bytes, parameters
+from tests.readers.gguf_files import BLOCK, LLAMA, header, model
 
 pytest.importorskip("huggingface_hub")
 
@@ -109,7 +113,7 @@ def handler(state: Hub) -> type[BaseHTTPRequestHandler]:
             if parts[:2] == ["api", "models"]:
                 repo, name = "/".join(parts[2:4]), None
             else:
-                repo, name = "/".join(parts[:2]), parts[-1]
+                repo, name = "/".join(parts[:2]), "/".join(parts[4:])
             if repo in state.gated:
                 return self._send(403, b"{}", {"X-Error-Code": "GatedRepo"}, body)
             if repo not in state.repos:
@@ -234,3 +238,68 @@ def test_hostile_shards_are_refused(stand_in: tuple[Hub, str]) -> None:
 def test_an_unreachable_hub_is_no_traceback(stand_in: tuple[Hub, str]) -> None:
     with pytest.raises(PlannerError, match=r"org/tiny could not be read from Hugging Face: .* need no network\."):
         hub.fetch("org/tiny", "http://127.0.0.1:9")
+
+
+def gguf_file(blocks: int, keys: dict[str, Any] | None = None, first: int = 0) -> bytes:
+    """A GGUF header of a small Llama with a token list longer than one request, and room for its tensors."""
+    made_keys, shapes = model("llama", blocks, BLOCK, **LLAMA)
+    of_part = {name: shape for name, shape in shapes.items() if first == 0 or name.startswith("blk")}
+    data, size = header({**made_keys, **(keys or {}), "tokenizer.ggml.tokens": ["x" * 20] * 60_000}, of_part)
+    return data + bytes(size)
+
+
+def test_a_gguf_file_is_read_by_its_header(stand_in: tuple[Hub, str]) -> None:
+    """Of 1.7 MB of header and the tensors behind it, no more is asked for than the header's windows."""
+    state, endpoint = stand_in
+    content = gguf_file(2)
+    state.repos["org/one-GGUF"] = {
+        "tiny-Q8_0.gguf": content + bytes(8_000_000),
+        "mmproj-tiny.gguf": b"GGUF",
+        "README.md": b"",
+    }
+    listing = hub.list_files("org/one-GGUF", endpoint)
+    assert has_gguf(listing)
+    found = fetch_gguf(listing, "", gguf_knowledge(), endpoint)
+    assert len(found.layers) == 2
+    assert found.source == f"org/one-GGUF at {COMMIT[:12]}: tiny-Q8_0.gguf"
+    assert state.sent_bytes < len(content) + 2 * 2**20
+
+
+def test_one_of_several_gguf_files_is_chosen_by_its_quantisation(stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    state.repos["org/many-GGUF"] = {
+        "config.json": json.dumps(CONFIG).encode(),
+        "tiny-Q4_K_M.gguf": gguf_file(1),
+        "tiny-IQ4_K_M.gguf": gguf_file(2),
+        "Q8_0/tiny-Q8_0.gguf": gguf_file(3),
+    }
+    listing = hub.list_files("org/many-GGUF", endpoint)
+    for wanted, layers in (("Q4_K_M", 1), ("iq4_k_m", 2), ("Q8_0", 3)):
+        assert len(fetch_gguf(listing, wanted, gguf_knowledge(), endpoint).layers) == layers
+    with pytest.raises(PlannerError, match=r"several GGUF files; say which, as in org/many-GGUF:Q4_K_M: tiny-Q8_0, "):
+        fetch_gguf(listing, "", gguf_knowledge(), endpoint)
+    with pytest.raises(PlannerError, match=r"no GGUF file for 'Q5_0'; it has tiny-Q8_0, "):
+        fetch_gguf(listing, "Q5_0", gguf_knowledge(), endpoint)
+    with pytest.raises(PlannerError, match=r"org/tiny has no model as a GGUF file"):
+        fetch_gguf(hub.list_files("org/tiny", endpoint), "Q4_K_M", gguf_knowledge(), endpoint)
+
+
+def test_a_split_gguf_file_needs_all_its_parts(stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    keys = {"split.count": 2, "split.no": 0}
+    state.repos["org/split-GGUF"] = {"Q4/tiny-Q4_0-00001-of-00002.gguf": gguf_file(1, keys)}
+    with pytest.raises(PlannerError, match=r"org/split-GGUF has not all parts: Q4/tiny-Q4_0-00002-of-00002\.gguf"):
+        fetch_gguf(hub.list_files("org/split-GGUF", endpoint), "", gguf_knowledge(), endpoint)
+
+
+def test_model_names_lead_to_gguf_files(stand_in: tuple[Hub, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    state, endpoint = stand_in
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", endpoint + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    state.repos["org/tiny-GGUF"] = {"tiny-Q4_0.gguf": gguf_file(2), "tiny-Q8_0.gguf": gguf_file(2)}
+    assert len(load_model("org/tiny-GGUF:Q8_0", online=True).layers) == 2
+    with pytest.raises(PlannerError, match="add --online"):
+        load_model("org/tiny-GGUF:Q8_0")

@@ -1,6 +1,7 @@
 """A GGUF file, or the first part of a split one, to an Architecture with exactly its tensors."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from planner.readers.gguf_knowledge import GgufKnowledge
 from planner.readers.gguf_model import read_model
 from planner.units import format_count
 
-_PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
+PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf", re.IGNORECASE)
 _MAX_PARTS = 1000
 
 
@@ -22,37 +23,38 @@ def read_gguf(path: str | Path, knowledge: GgufKnowledge) -> Architecture:
     is not understood.
     """
     path = Path(path)
-    header = _read_all(path, knowledge)
+    header = join_parts(path.name, lambda name: _read_part(path.with_name(name), knowledge))
     return read_model(header, knowledge, name=path.stem, source=path.name)
 
 
-def _read_all(path: Path, knowledge: GgufKnowledge) -> GgufHeader:
-    """The header of *path*, with the tensors of all its parts if it is split."""
-    header = _read_part(path, knowledge)
+def join_parts(name: str, read_part: Callable[[str], GgufHeader]) -> GgufHeader:
+    """The header of the file *name*, with the tensors of all its parts if it is split.
+
+    *read_part* reads the header of a file in the same folder by its name.
+    """
+    header = read_part(name)
     count = _split_number(header, "split.count", 1)
     if count <= 1:
         return header
     if count > _MAX_PARTS:
-        raise BadFile(f"{path.name} says that it is split into {format_count(count)} parts.")
-    named = _PART.fullmatch(path.name)
+        raise BadFile(f"{name} says that it is split into {format_count(count)} parts.")
+    named = PART.fullmatch(name)
     if named is None or int(named[3]) != count:
-        raise BadFile(
-            f"{path.name} is one of {count} parts and must be named as such, like model-00001-of-{count:05}.gguf."
-        )
+        raise BadFile(f"{name} is one of {count} parts and must be named as such, like model-00001-of-{count:05}.gguf.")
     parts = []
     for number in range(count):
-        other = path.with_name(f"{named[1]}-{number + 1:05}-of-{count:05}.gguf")
-        part = header if other.name == path.name else _read_part(other, knowledge)
+        other = f"{named[1]}-{number + 1:05}-of-{count:05}.gguf"
+        part = header if other == name else read_part(other)
         if _split_number(part, "split.count", 1) != count or _split_number(part, "split.no", -1) != number:
-            raise BadFile(f"{other.name} does not say that it is part {number + 1} of {count}.")
+            raise BadFile(f"{other} does not say that it is part {number + 1} of {count}.")
         parts.append(part)
     tensors = tuple(tensor for part in parts for tensor in part.tensors)
     if len({tensor.name for tensor in tensors}) != len(tensors):
-        raise BadFile(f"{path.name}: two of its parts have the same tensor.")
+        raise BadFile(f"{name}: two of its parts have the same tensor.")
     total = _split_number(parts[0], "split.tensors.count", len(tensors))
     if total != len(tensors):
         raise BadFile(
-            f"{path.name}: its parts have {format_count(len(tensors))} tensors and should have {format_count(total)}."
+            f"{name}: its parts have {format_count(len(tensors))} tensors and should have {format_count(total)}."
         )
     return replace(parts[0], tensors=tensors)
 

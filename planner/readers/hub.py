@@ -46,6 +46,15 @@ class HubModel:
     stored: StoredTensors | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The names of a repository's files at one commit."""
+
+    repo_id: str
+    commit: str
+    names: frozenset[str]
+
+
 def is_hub_id(name: str) -> bool:
     """Whether *name* has the form ``organisation/model``."""
     return _ID.fullmatch(name) is not None
@@ -59,19 +68,28 @@ def cached_folder(repo_id: str) -> Path | None:
     return Path(found).parent if isinstance(found, str) else None
 
 
-def fetch(repo_id: str, endpoint: str | None = None) -> HubModel:
+def list_files(repo_id: str, endpoint: str | None = None) -> Listing:
+    """What *repo_id* has on the hub at *endpoint*; raises PlannerError where it is not there, gated or out of reach."""
+    from huggingface_hub import HfApi
+
+    info = asked(repo_id, lambda: HfApi(endpoint=endpoint).model_info(repo_id, timeout=_TIMEOUT_S))
+    names = frozenset(sibling.rfilename for sibling in info.siblings or ())
+    return Listing(repo_id=repo_id, commit=info.sha or "main", names=names)
+
+
+def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = None) -> HubModel:
     """*repo_id* from the hub at *endpoint*, the public one unless the environment names another.
 
-    Raises PlannerError for a model that is not there, is gated, has no config, or cannot be reached.
+    *listing* is what it has, where that was asked for before. Raises PlannerError for a model that is not there, is
+    gated, has no config, or cannot be reached.
     """
-    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub import hf_hub_download
 
-    info = _asked(repo_id, lambda: HfApi(endpoint=endpoint).model_info(repo_id, timeout=_TIMEOUT_S))
-    names = {sibling.rfilename for sibling in info.siblings or ()}
-    commit = info.sha or "main"
+    listing = listing or list_files(repo_id, endpoint)
+    names, commit = listing.names, listing.commit
 
     def text(name: str) -> bytes:
-        path = _asked(repo_id, lambda: hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint))
+        path = asked(repo_id, lambda: hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint))
         return Path(path).read_bytes()
 
     if CONFIG not in names:
@@ -98,7 +116,7 @@ def _headers(repo_id: str, commit: str, shards: list[str], endpoint: str | None)
             kept.unlink()  # written by another version, or damaged: read again
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
         found: Iterable[list[StoredTensor]] = pool.map(
-            lambda name: _asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards
+            lambda name: asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards
         )
         tensors = tuple(tensor for shard in found for tensor in shard)
     stored = StoredTensors(source=f"{repo_id} at {commit[:12]}", tensors=tensors)
@@ -110,16 +128,16 @@ def _header(repo_id: str, commit: str, name: str, endpoint: str | None) -> list[
     from huggingface_hub import hf_hub_url
 
     url = hf_hub_url(repo_id, name, revision=commit, endpoint=endpoint)
-    start, size = _range(url, 0, _FIRST_BYTES)
+    start, size = read_range(url, 0, _FIRST_BYTES)
     length = header_length(start[:LENGTH_BYTES], name)
     end = LENGTH_BYTES + length
     if len(start) < end <= size:
-        rest, _ = _range(url, len(start), end)
+        rest, _ = read_range(url, len(start), end)
         start += rest
     return parse_header(start[LENGTH_BYTES:end], size - end, name)
 
 
-def _range(url: str, start: int, end: int) -> tuple[bytes, int]:
+def read_range(url: str, start: int, end: int) -> tuple[bytes, int]:
     """Bytes *start* … *end* − 1 of *url*, fewer at its end, and its whole size."""
     from huggingface_hub import get_session, hf_raise_for_status
     from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
@@ -134,7 +152,7 @@ def _range(url: str, start: int, end: int) -> tuple[bytes, int]:
         return response.read(), int(given[3])
 
 
-def _asked(repo_id: str, question: Callable[[], T]) -> T:
+def asked(repo_id: str, question: Callable[[], T]) -> T:
     """The answer to *question*, its failures as one sentence. Tokens and addresses never appear in it."""
     from huggingface_hub import errors
 
