@@ -261,7 +261,8 @@ def test_deepseek_v4_keeps_what_its_config_says(tmp_path: Path) -> None:
         "model_type": "deepseek_v4", "hidden_size": 64, "num_hidden_layers": 3, "num_attention_heads": 8,
         "head_dim": 32, "qk_rope_head_dim": 8, "compress_ratios": [0, 4, 128], "sliding_window": 16,
         "index_head_dim": 12, "index_n_heads": 2, "q_lora_rank": 16, "o_lora_rank": 16, "o_groups": 2,
-        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "vocab_size": 100, "torch_dtype": "bfloat16",
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "vocab_size": 100,
+        "torch_dtype": "bfloat16",
     }  # fmt: skip
     keys = LLAMA | {
         "attention__key_length": 32, "rope__dimension_count": 8, "attention__sliding_window": 16,
