@@ -37,6 +37,17 @@ READINGS: Mapping[str, str] = {
     "suggested_pool": "Cache to stay in the share",
     "largest_pool": "Cache to fill the card",
     "required": "It wanted on the card",
+    "free_after_load": "Free after loading",
+    "free_after_pool": "Free beside the caches",
+    "printed_tokens": "Tokens, as it sums up",
+    "full_tokens": "Tokens of layers that keep all",
+    "window_tokens": "Tokens of windows",
+    "conv_states": "Convolutions of states",
+    "ssm_states": "Recurrent parts of states",
+    "context": "Execution context",
+    "buffers": "Runtime buffers",
+    "decoder": "Decoder buffers",
+    "unaccounted": "Beside all buffers",
 }
 """By the names of readings, where the name itself is not what a person would say."""
 CONTEXTS = ("max_model_len", "max_seq_len", "n_ctx", "context_length")

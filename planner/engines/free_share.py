@@ -116,6 +116,9 @@ class FreeShare(PerRequest):
         settings = deployment.settings
         said = "" if settings.stated else ", the newest whose rules were read; --engine-version names another"
         yield f"Rules and defaults of {self.title} {settings.version}{said}."
+        device = deployment.device
+        if device.vendor and device.vendor not in settings.rule("vendors"):
+            yield f"{self.title} does not run on {device.title}, as it is counted here."
         if 0 < pool_tokens < workload.context_tokens:
             yield f"{self.title} would start all the same, and cut every request off at {pool_tokens:,} tokens."
 

@@ -107,6 +107,13 @@ def test_a_request_longer_than_the_pool_is_cut_off_and_says_so(engine: str) -> N
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_another_maker_s_device_is_counted_and_that_is_said(engine: str) -> None:
+    found = ask(DENSE, engine, memory=None, device="rx-7900-xtx")
+    assert any("does not run on Radeon RX 7900 XTX" in text for text in found.warnings)
+    assert not any("does not run" in text for text in ask(DENSE, engine, memory=None, device="rtx-4090").warnings)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_nothing_left_is_refused(engine: str) -> None:
     found = ask(DENSE, engine, overhead="1GiB")
     assert found.report is not None

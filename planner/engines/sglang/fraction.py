@@ -81,6 +81,7 @@ def _by_step(rule: Mapping[str, Any], model: Model, deployment: Deployment, card
 
 
 def _has_prefill_graphs(model: Model, deployment: Deployment) -> bool:
+    """On by default but for these; on CUDA alone. Source: python/sglang/srt/server_args.py, 0.5.10."""
     settings = deployment.settings
     return not (
         settings.flag("disable_piecewise_cuda_graph")
@@ -88,6 +89,7 @@ def _has_prefill_graphs(model: Model, deployment: Deployment) -> bool:
         or shares_experts(deployment)
         or deployment.pipeline_parallel > 1
         or model.tower
+        or deployment.device.vendor not in ("", "nvidia")
     )
 
 
