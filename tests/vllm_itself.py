@@ -16,6 +16,7 @@ from typing import Any
 
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
+from tests import vllm_planning
 from tests.engines.tiny_configs import CONFIGS
 
 POOL_BYTES = 1 << 30
@@ -190,7 +191,11 @@ def main() -> int:
             row = (case.model, f"{case.context:,}", case.title, str(printed), str(wanted))
             print(f"| {' | '.join(row)} | {'=' if wanted == printed else 'differs'} |", flush=True)
     print(f"\n{equal} of {len(CASES)} starts of {len({case.model for case in CASES})} models print what is planned.")
-    return 0 if equal == len(CASES) else 1
+    print("\n| by its planning function | vLLM | planned | |\n|---|---|---|---|")
+    plans = list(vllm_planning.rows(vllm.__version__))
+    for row in plans:
+        print(f"| {' | '.join(row)} | {'=' if row[1] == row[2] else 'differs'} |")
+    return 0 if equal == len(CASES) and all(theirs == ours for _, theirs, ours in plans) else 1
 
 
 if __name__ == "__main__":

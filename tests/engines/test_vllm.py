@@ -13,6 +13,7 @@ from planner.budget import State
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.formats import Role
+from planner.presets import load_preset
 from planner.units import GIB
 from planner.verdict import verdict
 from tests.builders import attention, latent, layer, linear, model, state
@@ -381,6 +382,25 @@ def test_mamba2_keeps_its_state_in_sixteen_bits_unless_set() -> None:
     assert ask(only).kv_request_bytes == conv + recurrent * 2
     assert ask(only, "mamba_ssm_cache_dtype=float32").kv_request_bytes == conv + recurrent * 4
     assert ask(only, tensor_parallel=2).kv_request_bytes == (conv + recurrent * 2) // 2
+
+
+def test_deepseek_v4_packs_pages_of_five_sizes_into_a_block() -> None:
+    """What vLLM 0.32's own planning function says of 50 GiB: 53,567 blocks, 975,970 tokens."""
+    v4 = load_preset("deepseek-v4-flash")
+    settings = ("max_num_batched_tokens=8192", f"kv_cache_memory_bytes={50 * GIB}")
+    found = ask(v4, *settings, kv_cache="fp8", context=131_072, memory="2000GiB", engine_version="0.32")
+    assert found.report is not None
+    # 64 entries of 584 bytes and of 132, and 2 of 584, in multiples of 576: 21 layers have the former, 20 the latter.
+    block_bytes = 21 * (37_440 + 8_640) + 20 * 1_728
+    assert found.report.num_blocks == 50 * GIB // block_bytes == 53_567
+    # Two steps of 8,192 tokens in flight: two groups of windows, entries of 4 tokens and of 128 that wait.
+    waiting = [ceil((window - 1 + 16_384) / block) + 1 for window, block in ((128, 64), (8, 4), (128, 8))]
+    assert found.report.blocks_per_request == 512 + 2 * waiting[0] + waiting[1] + waiting[2] == 7_194
+    assert found.pool_tokens == 975_970
+    with pytest.raises(PlannerError, match=r"ask for 0\.27 or later"):
+        ask(v4, kv_cache="fp8", engine_version="0.26")
+    with pytest.raises(PlannerError, match="give --kv-cache fp8"):
+        ask(v4)
 
 
 def test_adapters_take_both_matrices_of_every_linear_layer() -> None:

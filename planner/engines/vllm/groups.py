@@ -1,39 +1,16 @@
 """How layers share blocks: a block spans one page of every layer in a group, and all groups draw on the same blocks."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.deployment import Deployment
 from planner.engines.base import Rank
+from planner.engines.vllm.blocks import Group, Grouping
 from planner.engines.vllm.options import Options, options
+from planner.engines.vllm.packed import is_packed, packed_grouping
 from planner.engines.vllm.pages import CHUNKED, FULL, SLIDING, STATE, LayerCache, layer_caches, without_windows
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """*count* groups of up to *layers* layers with the same cache."""
-
-    cache: LayerCache
-    count: int
-    layers: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
-    """All groups of one rank. *block_bytes* is what a block costs there: a page of every layer of the largest group."""
-
-    groups: tuple[Group, ...]
-    block_bytes: int
-
-    @property
-    def number(self) -> int:
-        return sum(group.count for group in self.groups)
-
-    @property
-    def has_states(self) -> bool:
-        return any(group.cache.kind == STATE for group in self.groups)
 
 
 def grouping(rank: Rank, deployment: Deployment) -> Grouping:
@@ -45,6 +22,8 @@ def grouping(rank: Rank, deployment: Deployment) -> Grouping:
 
     Source: vllm/v1/core/kv_cache_utils.py, get_kv_cache_groups.
     """
+    if is_packed(rank.layers):
+        return packed_grouping(rank.layers, deployment)
     settings = deployment.settings
     caches = layer_caches(rank.layers, deployment, options(deployment))
     if not settings.rule("window_groups"):

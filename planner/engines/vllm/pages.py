@@ -78,8 +78,7 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
                     pass
                 case CompressedAttention() | CrossAttention():
                     raise PlannerError(
-                        "How vLLM packs compressed caches and images' keys is not known here: plan with engine minimum "
-                        "or transformers."
+                        "How vLLM packs images' keys is not known here: plan with engine minimum or transformers."
                     )
     block = _block_tokens(settings, latent_widths)
     state_bytes = max(states, default=0)

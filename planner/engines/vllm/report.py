@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from planner.deployment import Deployment
 from planner.engines.base import EngineReport, Pool, Rank
-from planner.engines.vllm.groups import Grouping, grouping, request_specs
+from planner.engines.vllm.blocks import Grouping
+from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.options import options
 from planner.engines.vllm.pages import STATE
 from planner.kv_cache import bytes_for
