@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "simulate in chunks": ([*STEPS, "--schedule", "chunked"], "max-num-batched-tokens"),
     "speculate": (
         ["speculate", "--acceptance=0.7", "--draft-tokens=4", "--draft-cost=0.1"],
-        "acceptance draft-tokens draft-cost",
+        "acceptance tokens-per-pass draft-tokens draft-cost",
     ),
     "speculate together": (
         ["speculate", "--acceptance=0.7", "--draft-tokens=4", "--draft-cost=0.1", "--batch=4", *DEVICE],

@@ -140,6 +140,19 @@ def test_a_published_chain_implies_its_acceptance() -> None:
     assert drafts()["eagle-3-llama-3.1-8b-mt-bench-t-0"].acceptance_per_token() is None
 
 
+def test_a_measured_length_stands_for_the_acceptance(capsys: pytest.CaptureFixture[str]) -> None:
+    """1 + α + α² = 1.89 for a chain of two; a chain of two yields no more than three."""
+    words = ["speculate", "--draft-tokens", "2", "--draft-cost", "0.1", "--json"]
+    assert main([*words, "--tokens-per-pass", "1.89"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["expected_tokens"] == pytest.approx(1.89)
+    assert printed["acceptance"] == pytest.approx((4.56**0.5 - 1) / 2)
+    assert main([*words, "--tokens-per-pass", "3.5"]) == 2
+    assert "yields between 1 and 3 tokens" in capsys.readouterr().err
+    assert main([*words, "--tokens-per-pass", "1.89", "--acceptance", "0.5"]) == 2
+    assert "not both" in capsys.readouterr().err
+
+
 def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["speculate", "--acceptance", "0.3", "--draft-tokens", "8", "--draft-cost", "0.1"]
     assert main([*words, "--json"]) == 0

@@ -8,7 +8,7 @@ from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
-from planner.speculation import speculate
+from planner.speculation import acceptance_for, speculate
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
 from planner.speed.work import has_experts, prepare_speed
 
@@ -19,6 +19,9 @@ DEFAULT_ENGINE = "vllm"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--acceptance", type=number, help="chance that a drafted token is accepted, such as 0.7")
+    parser.add_argument(
+        "--tokens-per-pass", type=number, help="measured instead of it: tokens that a pass yields, such as 2.4"
+    )
     parser.add_argument("--draft-tokens", type=whole, help="tokens drafted a pass, such as 4")
     parser.add_argument("--draft-cost", type=number, help="one drafted token as a share of one pass, such as 0.1")
     together = parser.add_argument_group("many requests at once")
@@ -49,6 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Many requests at once need --batch, --model and --device; or give none of the three.")
     if arguments.draft:
         return _trade(arguments)
+    if arguments.tokens_per_pass is not None and arguments.draft_tokens is not None:
+        if arguments.acceptance is not None:
+            raise PlannerError("Give --acceptance or --tokens-per-pass, from which it follows; not both.")
+        arguments.acceptance = acceptance_for(arguments.tokens_per_pass, arguments.draft_tokens)
     if arguments.acceptance is None or arguments.draft_tokens is None:
         raise PlannerError("Give --acceptance and --draft-tokens, such as 0.7 and 4; or drafts as --draft NAME=0.7.")
     return _together(arguments) if given else _alone(arguments)
@@ -66,7 +73,8 @@ def _choices(arguments: argparse.Namespace) -> Choices:
 
 
 def _trade(arguments: argparse.Namespace) -> int:
-    if arguments.acceptance is not None or arguments.draft_cost is not None or arguments.draft_model is not None:
+    alone = ("acceptance", "tokens_per_pass", "draft_cost", "draft_model")
+    if any(getattr(arguments, name) is not None for name in alone):
         raise PlannerError("--draft names each draft with its acceptance: leave --acceptance and the like out.")
     wishes = [
         DraftWish(name=wish.name, acceptance=wish.acceptance, draft_tokens=arguments.draft_tokens)
