@@ -22,6 +22,7 @@ page = st.navigation(
         st.Page("ui/pages/speculation.py", title="Speculation"),
         st.Page("ui/pages/measure.py", title="Measure"),
         st.Page("ui/pages/log.py", title="My log"),
+        st.Page("ui/pages/cost.py", title="Cost", visibility="hidden"),
         st.Page("ui/pages/model.py", title="Model", visibility="hidden"),
         st.Page("ui/pages/own.py", title="Own model", visibility="hidden"),
         st.Page("ui/pages/method.py", title="Method", visibility="hidden"),

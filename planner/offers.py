@@ -67,11 +67,13 @@ def find_offers(
     output_tokens: int,
     min_tokens_per_s: float = 0.0,
     max_first_token_s: float | None = None,
+    architecture: Architecture | None = None,
 ) -> list[Offer]:
     """Every card of *prices* and count that does it, the cheapest hour first, of equal ones the faster.
 
     *choices* say what is asked, users and context among it; *prices* are those of one device an hour. Of the ways to
-    make replicas of as many cards the fastest is kept.
+    make replicas of as many cards the fastest is kept. *architecture* stands in for the model's name where a file was
+    uploaded.
     """
     for name, wish in (
         ("tokens per second", min_tokens_per_s),
@@ -79,7 +81,7 @@ def find_offers(
     ):
         if not 0 <= wish < float("inf"):
             raise PlannerError(f"{wish:g} {name} are no wish: give a number from 0 on.")
-    architecture = load_model(choices.model, choices.online)
+    architecture = architecture or load_model(choices.model, choices.online)
     found = []
     for device, price in prices.items():
         for count in COUNTS:

@@ -29,6 +29,7 @@ LAYERS = (
     (
         "planner.batching",
         "planner.cost",
+        "planner.cost_sweep",
         "planner.energy",
         "planner.frontier",
         "planner.paging",
@@ -64,6 +65,7 @@ LAYERS = (
     ("planner.log_report",),
     ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),
     ("planner.batching_text", "planner.speculation_text", "planner.speed_text"),
+    ("planner.cost_text",),
     ("planner.cli_text", "planner.performance_text", "planner.serving_text"),
     ("planner.commands",),
     ("planner", "planner.cli", "planner.__main__"),
@@ -174,6 +176,7 @@ def test_charts_and_exports_are_made_without_streamlit() -> None:
         "ui.item_table",
         "ui.form",
         "ui.address",
+        "ui.cost_charts",
         "ui.draft_charts",
         "ui.slots_chart",
         "ui.speed_charts",

@@ -1,19 +1,24 @@
 """Choices of a page: kept in the address, where a link's impossible value is named instead of dropped in silence."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from planner.units import shorten
 from ui.address import NOTES
 
+T = TypeVar("T")
+
 _TOLD = "_fields_told"
+_KEPT = "_fields_kept"
+"""What each field said last, and on which page: another page that asks the same starts from it."""
 
 
 def whole(key: str, label: str, default: int, most: int, least: int = 1, **more: Any) -> int:
     """A whole number between *least* and *most*."""
-    _check(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
+    _begin(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
     found: int = st.number_input(
         label,
         min_value=least,
@@ -25,12 +30,12 @@ def whole(key: str, label: str, default: int, most: int, least: int = 1, **more:
         on_change=forget_notes,
         **more,
     )
-    return found
+    return _keep(key, found)
 
 
 def optional_whole(key: str, label: str, usual: int, most: int, least: int = 1, **more: Any) -> int:
     """A whole number that follows the set-up, *usual*, while the field is empty."""
-    _check(key, None, lambda text: text == "" or (text.isascii() and text.isdigit() and least <= int(text) <= most))
+    _begin(key, None, lambda text: text == "" or (text.isascii() and text.isdigit() and least <= int(text) <= most))
     found: int | None = st.number_input(
         label,
         min_value=least,
@@ -43,12 +48,13 @@ def optional_whole(key: str, label: str, usual: int, most: int, least: int = 1, 
         on_change=forget_notes,
         **{"help": f"Empty: {usual:,}, from the set-up.", **more},
     )
+    _keep(key, found)
     return usual if found is None else found
 
 
 def figure(key: str, label: str, default: float | None, least: float, most: float, **more: Any) -> float | None:
     """A number with decimals; ``None`` where it may stay empty and does."""
-    _check(key, default, lambda text: text == "" or least <= float(text) <= most)
+    _begin(key, default, lambda text: text == "" or least <= float(text) <= most)
     found: float | None = st.number_input(
         label,
         min_value=least,
@@ -59,12 +65,26 @@ def figure(key: str, label: str, default: float | None, least: float, most: floa
         on_change=forget_notes,
         **more,
     )
-    return found
+    return _keep(key, found)
+
+
+def text(key: str, label: str, most: int, **more: Any) -> str:
+    """A word or two."""
+    _begin(key, "", lambda text: len(text) <= most)
+    found: str = st.text_input(label, max_chars=most, key=key, bind="query-params", on_change=forget_notes, **more)
+    return _keep(key, found).strip()
+
+
+def area(key: str, label: str, most: int, **more: Any) -> str:
+    """Several lines."""
+    _begin(key, "", lambda text: len(text) <= most)
+    found: str = st.text_area(label, max_chars=most, key=key, bind="query-params", on_change=forget_notes, **more)
+    return _keep(key, found)
 
 
 def choice(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of many, by typing a part of it."""
-    _check(key, default, lambda text: text in options)
+    _begin(key, default, lambda text: text in options)
     found: str = st.selectbox(
         label,
         list(options),
@@ -75,12 +95,12 @@ def choice(key: str, label: str, options: Sequence[str], default: str, **more: A
         on_change=forget_notes,
         **more,
     )
-    return found
+    return _keep(key, found)
 
 
 def segments(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of a few, all in sight."""
-    _check(key, default, lambda text: text in options)
+    _begin(key, default, lambda text: text in options)
     found: str = st.segmented_control(
         label,
         list(options),
@@ -91,12 +111,12 @@ def segments(key: str, label: str, options: Sequence[str], default: str, **more:
         on_change=forget_notes,
         **more,
     )
-    return found
+    return _keep(key, found)
 
 
 def pills(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of several, which wrap on a phone."""
-    _check(key, default, lambda text: text in options)
+    _begin(key, default, lambda text: text in options)
     found: str = st.pills(
         label,
         list(options),
@@ -106,14 +126,34 @@ def pills(key: str, label: str, options: Sequence[str], default: str, **more: An
         bind="query-params",
         **{"on_change": forget_notes, **more},
     )
-    return found
+    return _keep(key, found)
 
 
 def slider(key: str, label: str, default: int, least: int, most: int, **more: Any) -> int:
     """A whole number that is tried out by moving it."""
-    _check(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
+    _begin(key, default, lambda text: text.isascii() and text.isdigit() and least <= int(text) <= most)
     found: int = st.slider(label, least, most, default, key=key, bind="query-params", on_change=forget_notes, **more)
-    return found
+    return _keep(key, found)
+
+
+def _begin(key: str, default: object, possible: Callable[[str], bool]) -> None:
+    """Before a field is drawn: a link's value is checked, and what another page said is taken over.
+
+    Streamlit keeps what was typed from page to page, but not what only a link said.
+    """
+    _check(key, default, possible)
+    value, place = st.session_state.setdefault(_KEPT, {}).get(key, (None, _place()))
+    if place != _place() and key not in st.query_params:
+        st.session_state[key] = value
+
+
+def _keep(key: str, value: T) -> T:
+    st.session_state[_KEPT][key] = value, _place()
+    return value
+
+
+def _place() -> str:
+    return urlsplit(st.context.url or "").path
 
 
 def forget_notes() -> None:

@@ -125,7 +125,7 @@ def _file() -> Wish | None:
     uploaded = st.file_uploader("A trace as CSV", type="csv", key="trace", help=CSV_HELP)
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
-        count = fields.whole("count", "Read the first", 20_000, MAX_REQUESTS)
+        count = fields.whole("rows", "Read the first", 20_000, MAX_REQUESTS)
         rate = _rate_field("Requests a second", "as in the file") if arrival == AT_RANDOM else None
     if uploaded is None:
         return None

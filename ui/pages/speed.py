@@ -3,6 +3,8 @@
 import streamlit as st
 
 from planner.choices import Choices
+from planner.cost_sweep import cost_at
+from planner.cost_text import cost_sentence, cost_title
 from planner.errors import PlannerError
 from planner.speed.answer import SpeedAnswer, speed
 from planner.speed.sweeps import (
@@ -30,11 +32,22 @@ from planner.units import format_figure, format_seconds
 from ui import fields, page
 from ui.figure import figure
 from ui.html_table import swatches
-from ui.pace import Pace, answer_field, command, engine_field, measured_field, prompt_tokens, ready, say_problem
+from ui.pace import (
+    Pace,
+    answer_field,
+    command,
+    engine_field,
+    measured_field,
+    price_field,
+    prompt_tokens,
+    ready,
+    say_problem,
+)
 from ui.scenario import scenario
 from ui.speed_charts import KneeMarks, context_chart, first_token_chart, knee_chart, legend_entries, phase_bars
 from ui.words import set_up_line
 
+COST_PAGE = "ui/pages/cost.py"
 LONGEST = 131_072
 """Where pictures over tokens end for a model that states no limit."""
 
@@ -90,6 +103,7 @@ def main() -> None:
     _phases(pace, prompt)
     _first_token(pace, prompt)
     _context(pace)
+    _cost(pace, prompt, answered)
     _command(plan.choices, pace, prompt)
     page.next_links(
         ("ui/pages/plan.py", "Does it fit?", ":material/fact_check:"),
@@ -289,6 +303,25 @@ def _context(pace: Pace) -> None:
         wide_only=(2, 4),
         own=next(index for index, one in enumerate(alone) if one.context_tokens == pace.context_tokens),
     )
+
+
+def _cost(pace: Pace, prompt: int, output: int) -> None:
+    """A taste of the page Cost."""
+    title, sentence = st.empty(), st.empty()
+    price = price_field()
+    title.header("What a token costs", anchor=False)
+    if price:
+        asked = {"price_per_hour": pace.chosen.deployment.device_count * price, "prompt_tokens": prompt}
+        own, alone = (
+            cost_at(pace.model, pace.constants, users=users, output_tokens=output, **asked) for users in (pace.users, 1)
+        )
+        title.header(cost_title(own, ""), anchor=False)
+        sentence.markdown(cost_sentence(own, alone, ""))
+    else:
+        sentence.markdown(
+            "That depends on what an hour of one card costs you. No price is built in: they change by the week."
+        )
+    st.page_link(COST_PAGE, label="The cheapest card, and the energy of a token", icon=":material/payments:")
 
 
 def _command(choices: Choices, pace: Pace, prompt: int) -> None:

@@ -1,0 +1,93 @@
+"""What a page says about money and energy; ``**`` marks what to stress. Prices are in the reader's own currency."""
+
+from collections.abc import Sequence
+
+from planner.cost_sweep import CostPoint
+from planner.energy import Energy
+from planner.offers import Offer
+from planner.presets import find_device
+from planner.speed_text import count_users
+from planner.units import format_figure, format_seconds
+
+THOUSAND = 1_000
+
+
+def cost_title(point: CostPoint, currency: str) -> str:
+    """What a million answer tokens cost at the load asked for."""
+    return f"A million tokens of answers cost {money(point.cost.output_per_million, currency)}"
+
+
+def cost_sentence(point: CostPoint, alone: CostPoint, currency: str) -> str:
+    """What else the hour buys, its range, and what one user alone would pay."""
+    found = point.cost
+    sentence = (
+        f"{count_users(found.users)} at once, requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
+        f"{money(found.price_per_hour, currency)} an hour: between {money(point.low)} and {money(point.high)} over the "
+        f"speed model's range. A million prompt tokens cost **{money(found.prompt_per_million, currency)}**, a "
+        f"thousand requests **{money(THOUSAND * found.request, currency)}**."
+    )
+    times = alone.cost.output_per_million / found.output_per_million if found.output_per_million else 1.0
+    if found.users == 1 or times < 1.05:
+        return sentence
+    return f"{sentence} One user alone would pay {format_figure(times)} times as much."
+
+
+def energy_sentence(found: Energy) -> str:
+    """Joules a token as a range, and what they rest on."""
+    power = found.power
+    drawn = f"{power.watts:,.0f} W"
+    if power.low_watts != power.high_watts:
+        drawn += f" ({power.low_watts:,.0f} – {power.high_watts:,.0f})"
+    return (
+        f"A token of an answer takes **{format_figure(found.joules_per_output_token)} J** "
+        f"({format_figure(found.low_joules)} – {format_figure(found.high_joules)}), its share of the prompt included: "
+        f"{format_figure(found.kwh_per_million_tokens)} kWh a million, at {drawn} for all cards. Processors, cooling "
+        f"and power supplies are not counted. Power: {power.source}."
+    )
+
+
+def offer_title(offers: Sequence[Offer], currency: str) -> str:
+    """The cheapest hour that does what was asked."""
+    if not offers:
+        return "No card of your table does it"
+    first = offers[0]
+    return f"The cheapest that does it: {offer_name(first)}, {money(first.price_per_hour, currency)} an hour"
+
+
+def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
+    """What the cheapest gives, and which is the cheapest a token if that is another."""
+    if not offers:
+        return "Ask for less context, fewer users or less speed, or add larger cards to the table."
+    first = offers[0]
+    sentence = (
+        f"Each user gets **{format_figure(first.tokens_per_s_user)} tokens a second**, the first after "
+        f"{format_seconds(first.time_to_first_token_s)}; a million answer tokens cost "
+        f"**{money(first.output_per_million, currency)}**."
+    )
+    by_token = min(offers, key=lambda offer: offer.output_per_million)
+    if by_token is first:
+        return f"{sentence} It is the cheapest a token as well."
+    return (
+        f"{sentence} The cheapest a token is {offer_name(by_token)}: {money(by_token.output_per_million, currency)} a "
+        f"million, {money(by_token.price_per_hour, currency)} an hour."
+    )
+
+
+def offer_name(offer: Offer) -> str:
+    """``2 × GeForce RTX 4090``, with its replicas where there are several."""
+    title = find_device(offer.device).title
+    cards = title if offer.device_count == 1 else f"{offer.device_count} × {title}"
+    return cards if offer.replicas == 1 else f"{cards} in {offer.replicas} replicas"
+
+
+def money(amount: float, currency: str = "") -> str:
+    """Three digits, two decimals at least, none from a hundred on.
+
+    >>> money(0.01234), money(0.8), money(2.5, "USD"), money(1_234.5)
+    ('0.0123', '0.80', '2.50 USD', '1,234')
+    """
+    if amount >= 100:
+        text = f"{amount:,.0f}"
+    else:
+        text = f"{amount:.2f}" if amount >= 1 or amount == round(amount, 2) else f"{amount:.3g}"
+    return f"{text} {currency}".rstrip()

@@ -1,0 +1,44 @@
+"""The Cost page as a person meets it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.pages import THEMES, WIDTHS, settle
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_price_is_typed_and_every_token_has_one(open_page: OpenPage, width: int, theme: str) -> None:
+    page = open_page("/cost", width=width, theme=theme)
+    heading = page.get_by_test_id("stMain").locator("h1")
+    expect(heading).to_contain_text("What does an hour of one card cost you?")
+    field = page.get_by_role("spinbutton", name="One card, price an hour")
+    field.fill("0.4")
+    field.press("Enter")
+    expect(heading).to_contain_text("A million tokens of answers cost 0.642")
+    expect(page.get_by_test_id("stVegaLiteChart").first.get_by_text("you, 4 users: 0.642")).to_have_count(1)
+
+
+def test_a_card_is_added_and_stays_in_the_address(open_page: OpenPage) -> None:
+    page = open_page("/cost")
+    field = page.get_by_role("spinbutton", name="at, an hour")
+    field.fill("0.4")
+    field.press("Enter")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_test_id("stMain")).to_contain_text("The cheapest that does it: GeForce RTX 4090, 0.40 an hour")
+    page.wait_for_url("**prices=rtx-4090**")
+
+
+def test_it_is_reached_from_speed_with_the_same_price(open_page: OpenPage) -> None:
+    page = open_page("/speed?price=0.4")
+    page.get_by_role("link", name="The cheapest card, and the energy of a token").click()
+    expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("A million tokens of answers cost 0.642")
+
+
+@pytest.mark.parametrize("target", ["/cost?price=0.4", "/cost?prices=h100-sxm+%3D+2.5", "/cost?memory=8GiB"])
+def test_no_sideways_scroll_on_a_phone(open_page: OpenPage, target: str) -> None:
+    page = open_page(target, width=390)
+    settle(page)
+    inner, outer = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert inner <= outer

@@ -1,0 +1,148 @@
+"""Charts of money and energy: what a token costs over the users who share the hour, and offers side by side."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from planner.cost_text import money, offer_name
+from planner.offers import Offer
+from planner.speed_text import count_users
+from planner.units import format_figure
+from ui import colours
+from ui.charts import doublings, finished, tooltip
+
+ROW_PX = 46
+_BAND = 0.13
+_BOLD = 600
+_AXIS = "format(datum.value, datum.value >= 100 ? ',.0f' : '~g')"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPrice:
+    """What a token, or a million of them, takes at so many users, with its range."""
+
+    users: int
+    value: float
+    low: float
+    high: float
+
+
+def users_price_chart(
+    points: Sequence[TokenPrice], asked: int, memory: int | None, title: str, ink: str = colours.INK
+) -> alt.LayerChart:
+    """Both axes by doublings; dashed beyond what memory holds."""
+    last = points[-1].users
+    low, high = min(point.low for point in points), max(point.high for point in points)
+    x = alt.X(
+        "users:Q",
+        title="users who share the hour",
+        scale=alt.Scale(type="log", base=2, domain=[1, last], nice=False),
+        axis=alt.Axis(values=doublings(1, last), labelExpr="format(datum.value, ',d')", grid=False),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=title,
+        scale=alt.Scale(type="log", domain=[low / 1.4, high * 1.3], nice=False),
+        axis=alt.Axis(values=_ones_twos_fives(low, high), labelExpr=_AXIS),
+    )
+    rows = [_price_row(point) for point in points]
+    held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
+    beyond = rows[max(0, len(held) - 1) :]
+    base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "price", "range"))
+    dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "price", "range"))
+    layers = [
+        base.mark_area(color=colours.WEIGHTS, opacity=_BAND).encode(y=_low(y), y2="high:Q"),
+        dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
+        base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
+    ]
+    if memory is not None and any(point.users == memory for point in points) and memory < last:
+        mark = alt.Chart(alt.Data(values=[held[-1]])).encode(x=x, y=y)
+        layers += [
+            mark.mark_point(shape="square", size=130, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
+            mark.mark_text(text=f"memory full: {memory:,}", color=ink, fontWeight=_BOLD, **_beneath(memory, last)),
+        ]
+    own = next(row for row in rows if row["users"] == asked)
+    mark = alt.Chart(alt.Data(values=[own])).encode(x=x, y=y)
+    layers += [
+        mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
+        mark.mark_text(
+            text=f"you, {count_users(asked)}: {own['price']}",
+            color=ink,
+            fontWeight=_BOLD,
+            **_clear(asked, last),
+        ),
+    ]
+    return finished(alt.layer(*layers), height=280)
+
+
+def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -> alt.LayerChart:
+    """A bar an offer as long as its hour costs; what it is above it, its price at the right."""
+    rows = [
+        {
+            "label": f"{offer_name(offer)}: {format_figure(offer.tokens_per_s_user)} tokens/s each",
+            "price": money(offer.price_per_hour, currency),
+            "from": 0,
+            "to": offer.price_per_hour,
+            "text": index + 0.28,
+            "top": index + 0.52,
+            "bottom": index + 0.84,
+        }
+        for index, offer in enumerate(offers)
+    ]
+    end = max(offer.price_per_hour for offer in offers) or 1.0
+    scale = alt.Scale(domain=[0, len(rows)], reverse=True, nice=False)
+    base = alt.Chart(alt.Data(values=rows)).encode(tooltip=tooltip("label", "price"))
+    words = base.encode(y=alt.Y("text:Q", axis=None, scale=scale))
+    layers = [
+        base.mark_rect(color=colours.WEIGHTS, cornerRadius=2).encode(
+            x=alt.X("from:Q", axis=None, scale=alt.Scale(domain=[0, end], nice=False)),
+            x2="to:Q",
+            y=alt.Y("top:Q", axis=None, scale=scale),
+            y2="bottom:Q",
+        ),
+        words.mark_text(align="left", color=ink, fontSize=13).encode(x=alt.value(0), text="label:N"),
+        words.mark_text(align="right", color=ink, fontSize=13, fontWeight=_BOLD).encode(
+            x=alt.value("width"), text="price:N"
+        ),
+    ]
+    return finished(alt.layer(*layers), height=ROW_PX * len(rows))
+
+
+def _price_row(point: TokenPrice) -> dict[str, object]:
+    return {
+        "users": point.users,
+        "value": point.value,
+        "low": point.low,
+        "high": point.high,
+        "count": count_users(point.users),
+        "price": money(point.value),
+        "range": f"{money(point.low)} – {money(point.high)}",
+    }
+
+
+def _low(y: alt.Y) -> alt.Y:
+    other = y.copy()
+    other.shorthand = "low:Q"
+    return other
+
+
+def _clear(users: int, last: int) -> dict[str, object]:
+    """Where the falling line does not come: above a point at its right, or beneath it at its left."""
+    return {"align": "left", "dx": 4, "dy": -16} if _place(users, last) < 0.6 else _beneath(users, last)
+
+
+def _beneath(users: int, last: int) -> dict[str, object]:
+    return (
+        {"align": "right", "dx": -4, "dy": 18} if _place(users, last) > 0.35 else {"align": "left", "dx": 4, "dy": 18}
+    )
+
+
+def _place(users: int, last: int) -> float:
+    return math.log2(users) / math.log2(last) if last > 1 else 0.0
+
+
+def _ones_twos_fives(low: float, high: float) -> list[float]:
+    first, last = math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1
+    return [float(f"{step}e{power}") for power in range(first, last + 1) for step in (1, 2, 5)]

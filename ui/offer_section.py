@@ -1,0 +1,180 @@
+"""The cheapest cards of the reader's own price table for what the set-up asks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.answer import Answer
+from planner.architecture import Architecture
+from planner.choices import Choices
+from planner.cost_text import money, offer_name, offer_sentence, offer_title
+from planner.errors import PlannerError
+from planner.offers import Offer, find_offers
+from planner.price_files import parse_prices, prices_toml
+from planner.units import format_figure, format_seconds
+from ui import fields, form, own_config
+from ui.cost_charts import offer_bars
+from ui.figure import figure
+from ui.scenario import Scenario, apply
+
+SHOWN_OFFERS = 8
+MOST_CHARACTERS = 4_000
+TABLE = "The price table"
+_PROBLEM = "_price_problem"
+
+
+def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[int, int], currency: str) -> None:
+    """Asks for prices and a latency, and answers with the cheapest cards for users and context of the set-up."""
+    title, sentence, place = st.empty(), st.empty(), st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cards = list(form.device_names())
+        own = cards.index(answer.device) if answer.device in cards else 0
+        st.selectbox("Add a card", cards, own, key="add_card", filter_mode="contains")
+        st.number_input("at, an hour", 0.0, 1e6, None, key="add_price", format="%g", placeholder="2.5")
+        st.button("Add", key="add", icon=":material/add:", on_click=_add)
+    text = fields.area(
+        "prices",
+        "Your price table: a line a card, price of one an hour",
+        MOST_CHARACTERS,
+        placeholder="rtx-4090 = 0.40\nh100-sxm = 2.50",
+        help="Names as in the list of cards, or their short names. It stands in the address: a link carries it.",
+    )
+    with st.grid(3, min_column_width=170):
+        least = fields.figure("target", "At least, tokens/s for each user", 20.0, 0.1, 1e5, step=5.0, format="%g")
+        longest = fields.figure(
+            "first", "First token within, seconds", None, 0.001, 1e5, format="%g", placeholder="any time"
+        )
+        st.file_uploader("Or a file, TOML or CSV", type=["toml", "csv"], key="price_file", on_change=_uploaded)
+    title.header("Which cards are the cheapest for this?", anchor=False)
+    if problem := st.session_state.get(_PROBLEM):
+        st.info(problem, icon=":material/edit:")
+    if not text.strip():
+        sentence.markdown(
+            "Add the cards that you can have, with what an hour of one costs you: one to eight of each are tried, for "
+            f"{answer.users:,} × {answer.context_tokens:,} tokens."
+        )
+        return
+    try:
+        prices = parse_prices(text.encode(), TABLE, is_csv=False)
+        model = own_config.architecture()
+        offers = _searched(plan.choices, prices, engine, request, least or 0.0, longest, hash(model), model)
+    except PlannerError as error:
+        sentence.markdown(f":orange[:material/edit:] {error}")
+        return
+    title.header(offer_title(offers, currency), anchor=False)
+    sentence.markdown(offer_sentence(offers, currency))
+    if offers:
+        with place:
+            _offer_figure(offers, currency)
+            _take(plan.choices, offers)
+
+
+@st.cache_data(max_entries=32, show_spinner="Trying every card of the table …")
+def _searched(
+    choices: Choices,
+    prices: dict[str, float],
+    engine: str,
+    request: tuple[int, int],
+    least: float,
+    longest: float | None,
+    own: int,
+    _architecture: Architecture | None,
+) -> list[Offer]:
+    """*own* tells one uploaded model from another, which Streamlit cannot."""
+    return find_offers(
+        choices,
+        prices,
+        speed_engine=engine,
+        prompt_tokens=request[0],
+        output_tokens=request[1],
+        min_tokens_per_s=least,
+        max_first_token_s=longest,
+        architecture=_architecture,
+    )
+
+
+def _offer_figure(offers: Sequence[Offer], currency: str) -> None:
+    figure(
+        offer_bars,
+        tuple(offers[:SHOWN_OFFERS]),
+        currency,
+        alt="; ".join(
+            f"{offer_name(offer)}: {money(offer.price_per_hour, currency)} an hour, "
+            f"{format_figure(offer.tokens_per_s_user)} tokens/s each"
+            for offer in offers[:SHOWN_OFFERS]
+        )
+        + ".",
+        key="offers",
+        columns=("Cards", "An hour", "Each, tokens/s", "First token", "Million answers", "J a token"),
+        cells=[
+            (
+                offer_name(offer),
+                money(offer.price_per_hour),
+                format_figure(offer.tokens_per_s_user),
+                format_seconds(offer.time_to_first_token_s),
+                money(offer.output_per_million),
+                "–" if offer.joules_per_output_token is None else format_figure(offer.joules_per_output_token),
+            )
+            for offer in offers
+        ],
+        rows=[
+            {
+                "device": offer.device,
+                "device_count": offer.device_count,
+                "tensor_parallel": offer.tensor_parallel,
+                "replicas": offer.replicas,
+                "price_per_hour": offer.price_per_hour,
+                "tokens_per_s_user": offer.tokens_per_s_user,
+                "time_to_first_token_s": offer.time_to_first_token_s,
+                "max_users": offer.max_users,
+                "output_per_million": offer.output_per_million,
+                "joules_per_output_token": offer.joules_per_output_token,
+            }
+            for offer in offers
+        ],
+        text=(0,),
+        wide_only=(3, 5),
+        own=0,
+    )
+
+
+def _take(choices: Choices, offers: Sequence[Offer]) -> None:
+    """Puts the cards of an offer into the set-up, where one copy of the model uses them all."""
+    whole = {offer_name(offer): offer for offer in offers if offer.replicas == 1}
+    if not whole:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        picked = st.selectbox("Take these cards", list(whole), key="take_cards")
+        offer = whole[picked]
+        asked = replace(choices, device=offer.device, memory=None, device_count=offer.device_count)
+        st.button("Use them", key="use", icon=":material/check:", on_click=apply, args=(asked,))
+
+
+def _add() -> None:
+    """One more line of the table, in place of the card's old one."""
+    card, hourly = st.session_state["add_card"], st.session_state["add_price"]
+    if hourly is None:
+        return
+    text = st.session_state.get("prices", "")
+    try:
+        known = parse_prices(text.encode(), TABLE, is_csv=False) if text.strip() else {}
+    except PlannerError as error:
+        st.session_state[_PROBLEM] = f"{error} Correct that line first."
+        return
+    st.session_state.pop(_PROBLEM, None)
+    st.session_state["prices"] = prices_toml(known | {form.device_names()[card]: hourly})
+
+
+def _uploaded() -> None:
+    """A file takes the place of the table, unless it is none."""
+    st.session_state.pop(_PROBLEM, None)
+    file = st.session_state["price_file"]
+    if file is None:
+        return
+    try:
+        prices = parse_prices(file.getvalue(), file.name, is_csv=file.name.lower().endswith(".csv"))
+    except PlannerError as error:
+        st.session_state[_PROBLEM] = str(error)
+    else:
+        st.session_state["prices"] = prices_toml(prices)

@@ -1,0 +1,217 @@
+"""Cost: what a million tokens cost at this load, the cheapest cards of a price table, and the energy of a token."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from planner.cost import SECONDS_PER_HOUR
+from planner.cost_sweep import CostPoint, cost_at, cost_over_users
+from planner.cost_text import cost_sentence, cost_title, energy_sentence, money
+from planner.energy import Power, device_power, stated_power
+from planner.errors import PlannerError
+from planner.performance_presets import power_share
+from planner.speed.sweeps import drawn_users
+from planner.units import format_figure
+from ui import fields, page
+from ui.cost_charts import TokenPrice, users_price_chart
+from ui.figure import figure
+from ui.offer_section import offers_section
+from ui.pace import Pace, answer_field, command, engine_field, price_field, prompt_tokens, ready
+from ui.scenario import Scenario, scenario
+from ui.words import set_up_line
+
+FEWEST_USERS_DRAWN = 16
+
+
+def main() -> None:
+    plan = scenario()
+    page.set_up(set_up_line(plan.chosen, plan.answer))
+    if plan.chosen is None or plan.answer is None:
+        page.problem(plan.problem)
+        return
+    top = st.container()
+    with st.grid(4, min_column_width=150):
+        price = price_field()
+        currency = fields.text(
+            "currency", "Currency", 8, placeholder="such as EUR", help="Only a word: nothing is changed."
+        )
+        answer_tokens = answer_field()
+        watts = fields.figure(
+            "watts",
+            "A card draws, watts",
+            None,
+            1.0,
+            100_000.0,
+            format="%g",
+            placeholder="from its limit",
+            help="Empty: a range below the limit of its power, where that is known.",
+        )
+    engine = engine_field(plan)
+    try:
+        pace = ready(plan, engine)
+        prompt, output = prompt_tokens(pace.context_tokens, answer_tokens)
+        power = _power(plan, watts)
+        point, points = _points(pace, price, prompt, output, power)
+    except PlannerError as error:
+        with top:
+            page.problem(str(error))
+    else:
+        with top:
+            _verdict(point, points[0], price, currency)
+        if price or power:
+            _load(pace, points, price, currency)
+        if point.cost.energy is not None:
+            st.header("Energy of a token", anchor=False)
+            st.markdown(energy_sentence(point.cost.energy))
+        offers_section(plan, plan.answer, engine, (prompt, output), currency)
+        _command(plan, engine, price, watts, prompt, output)
+    page.next_links(
+        ("ui/pages/speed.py", "How fast is it?", ":material/speed:"),
+        ("ui/pages/which.py", "What can I run?", ":material/search:"),
+    )
+
+
+def _power(plan: Scenario, watts: float | None) -> Power | None:
+    assert plan.chosen is not None
+    deployment = plan.chosen.deployment
+    if watts is not None:
+        return stated_power(deployment.device_count * watts)
+    return device_power(deployment.device, deployment.device_count, power_share())
+
+
+def _points(
+    pace: Pace, price: float | None, prompt: int, output: int, power: Power | None
+) -> tuple[CostPoint, tuple[CostPoint, ...]]:
+    """The load that is asked for, and the others that are drawn."""
+    memory = pace.answer.max_users
+    hour = pace.chosen.deployment.device_count * (price or 0.0)
+    end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, memory))
+    also = (pace.users, *((memory,) if memory and memory <= end else ()))
+    points = cost_over_users(
+        pace.model,
+        pace.constants,
+        price_per_hour=hour,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        most_users=end,
+        also=also,
+        power=power,
+    )
+    own = cost_at(
+        pace.model,
+        pace.constants,
+        price_per_hour=hour,
+        users=pace.users,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        power=power,
+    )
+    return own, points
+
+
+def _verdict(point: CostPoint, alone: CostPoint, price: float | None, currency: str) -> None:
+    found = point.cost
+    if price:
+        st.title(cost_title(point, currency), anchor=False)
+        st.markdown(cost_sentence(point, alone, currency))
+    else:
+        st.title("What does an hour of one card cost you?", anchor=False)
+        st.markdown(
+            "Type it below: then every token has a price. None is built in, for prices change by the week. "
+            "Energy is known without."
+        )
+    hour = SECONDS_PER_HOUR * found.output_tokens_per_s
+    energy = found.energy
+    with st.grid(4, min_column_width=150):
+        page.number(
+            "A million answer tokens",
+            money(found.output_per_million) if price else "–",
+            f"{money(point.low)} – {money(point.high)}" if price else "needs a price",
+        )
+        page.number(
+            "A million prompt tokens", money(found.prompt_per_million) if price else "–", currency or "in your currency"
+        )
+        page.number("Answer tokens an hour", f"{hour:,.0f}", f"{found.users:,} users at once")
+        page.number(
+            "Energy, J a token",
+            "unknown" if energy is None else format_figure(energy.joules_per_output_token),
+            "no power known"
+            if energy is None
+            else f"{format_figure(energy.low_joules)} – {format_figure(energy.high_joules)}",
+        )
+
+
+def _load(pace: Pace, points: Sequence[CostPoint], price: float | None, currency: str) -> None:
+    less = "the cheaper a token" if price else "the less energy a token takes"
+    st.header(f"The more share the hour, {less}", anchor=False)
+    memory = pace.answer.max_users
+    drawn = [_price(point) if price else _joules(point) for point in points]
+    what = "per million answer tokens" if price else "joules per answer token"
+    figure(
+        users_price_chart,
+        drawn,
+        pace.users,
+        memory,
+        f"{what}, {currency}" if price and currency else what,
+        alt=f"{'Price' if price else 'Energy'} {what} over users: "
+        + "; ".join(f"{point.users:,}: {money(point.value)}" for point in drawn[:: max(1, len(drawn) // 8)])
+        + ".",
+        key="load",
+        columns=("Users", "Million answers", "Million prompts", "Answers, tokens/s", "J a token"),
+        cells=[_cells(point, price) for point in points],
+        rows=[_row(point) for point in points],
+        wide_only=(2,),
+        own=next(index for index, point in enumerate(points) if point.cost.users == pace.users),
+    )
+    st.caption("Of a server that is always this busy: an idle hour costs the same. Dashed: more than memory holds.")
+
+
+def _price(point: CostPoint) -> TokenPrice:
+    return TokenPrice(users=point.cost.users, value=point.cost.output_per_million, low=point.low, high=point.high)
+
+
+def _joules(point: CostPoint) -> TokenPrice:
+    energy = point.cost.energy
+    assert energy is not None
+    return TokenPrice(
+        users=point.cost.users, value=energy.joules_per_output_token, low=energy.low_joules, high=energy.high_joules
+    )
+
+
+def _cells(point: CostPoint, price: float | None) -> tuple[str, ...]:
+    found = point.cost
+    return (
+        f"{found.users:,}",
+        f"{money(found.output_per_million)}\n{money(point.low)} – {money(point.high)}" if price else "–",
+        money(found.prompt_per_million) if price else "–",
+        format_figure(found.output_tokens_per_s),
+        "–" if found.energy is None else format_figure(found.energy.joules_per_output_token),
+    )
+
+
+def _row(point: CostPoint) -> dict[str, object]:
+    found, energy = point.cost, point.cost.energy
+    return {
+        "users": found.users,
+        "output_per_million": found.output_per_million,
+        "output_per_million_low": point.low,
+        "output_per_million_high": point.high,
+        "prompt_per_million": found.prompt_per_million,
+        "output_tokens_per_s": found.output_tokens_per_s,
+        "joules_per_output_token": None if energy is None else energy.joules_per_output_token,
+        "joules_low": None if energy is None else energy.low_joules,
+        "joules_high": None if energy is None else energy.high_joules,
+    }
+
+
+def _command(plan: Scenario, engine: str, price: float | None, watts: float | None, prompt: int, output: int) -> None:
+    if not price:
+        return
+    st.header("The same in a terminal", anchor=False)
+    words = ["--price", f"{price:g}", "--prompt", str(prompt), "--output", str(output), "--speed-engine", engine]
+    words += [] if watts is None else ["--watts", f"{watts:g}"]
+    users = ["--users", "1"] if plan.choices.users == 1 else []  # its default is another
+    st.code(command(plan.choices, "cost", *users, *words), language="bash", wrap_lines=True)
+
+
+main()
