@@ -18,6 +18,8 @@ WEIGHT_STEPS = ("int8", "int4-g128")
 CACHE_STEPS = ("fp8", "q4_0")
 GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""
+QUANT_POLICIES = ("8", "4")
+"""The bits that LMDeploy keeps keys and values in, by a setting and not by a format."""
 DOUBLINGS = (2, 4, 8)
 """How many times the cards are tried: beyond that another card or format is the better advice."""
 
@@ -46,7 +48,8 @@ def fixes(choices: Choices, architecture: Architecture, before: Answer) -> tuple
 
 
 def _changes(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
-    reads_gguf = "n_gpu_layers" in presets.engine_data(choices.engine).settings
+    known = presets.engine_data(choices.engine).settings
+    reads_gguf = "n_gpu_layers" in known
     longest = before.max_context_tokens
     if longest is not None and longest >= TIGHT_TOKENS:
         yield f"{longest:,} tokens per user instead of {before.context_tokens:,}", replace(choices, context=longest)
@@ -57,6 +60,10 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
         for name in GGUF_STEPS["cache"] if reads_gguf else CACHE_STEPS:
             smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
             yield f"Cache in {name}", smaller
+        if "quant_policy" in known:
+            others = tuple(text for text in choices.set if not text.startswith("quant_policy"))
+            for bits in QUANT_POLICIES:
+                yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
     for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
     if reads_gguf:

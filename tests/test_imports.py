@@ -203,3 +203,15 @@ def test_a_plan_from_presets_imports_the_standard_library_alone() -> None:
     )
     run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr) == (0, "[]\n")
+
+
+def test_a_plan_imports_no_engine_but_the_one_that_it_names() -> None:
+    script = (
+        "import sys; from planner.cli import main; "
+        "status = main(['plan', '--model', 'llama-3.1-8b', '--device', 'rtx-4090', '--engine', 'lmdeploy', '--json']); "
+        "engines = {name.split('.')[2] for name in sys.modules if name.startswith('planner.engines.')}; "
+        "print(sorted(engines & {'vllm', 'sglang', 'tensorrt_llm', 'lmdeploy', 'llama_cpp', 'transformers'}), "
+        "file=sys.stderr); sys.exit(status)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "['lmdeploy']\n")

@@ -60,7 +60,7 @@ def _by_step(rule: Mapping[str, Any], model: Model, deployment: Deployment, card
     settings = deployment.settings
     row = card_row(settings, card_mib) or {}
     chunk = settings.integer("chunked_prefill_size") or row["tokens"]
-    graphs = settings.integer("cuda_graph_max_bs") or row["graphs"][tp_size(deployment) >= 4]
+    graphs = settings.integer("cuda_graph_max_bs") or row["graphs"][tp_size(deployment) >= settings.rule("many_ranks")]
     step = chunk if chunk > 0 else settings.integer("max_prefill_tokens") or 0
     reserved: float = rule["constant_mib"] + rule["token_mib"] * max(step, rule["least_tokens"])
     reserved += rule["graph_mib"] * graphs + rule["device_mib"] * devices
