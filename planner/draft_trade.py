@@ -9,11 +9,12 @@ from planner.choices import Choices, choose, choose_draft
 from planner.draft import Draft
 from planner.errors import PlannerError
 from planner.model_files import load_model
-from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
+from planner.paced import paced
+from planner.performance_presets import eight_bit_formats, speculation_overhead
 from planner.speed.constants import SpeedConstants
 from planner.speed.draft_map import LONGEST_DRAFT
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
-from planner.speed.work import Model, has_experts, prepare_speed
+from planner.speed.work import Model, prepare_speed
 
 NONE = "none"
 """The point without a draft."""
@@ -64,8 +65,8 @@ def draft_points(
         raise PlannerError("A plan that has a draft already is compared with none: leave --draft-model out.")
     architecture = architecture or load_model(choices.model, choices.online)
     chosen = choose(choices, architecture)
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
-    constants = find_speed_constants(speed_engine, chosen.deployment.device.name, has_experts(model.architecture))
+    ready = paced(chosen, speed_engine)
+    model, constants = ready.model, ready.constants
     plain = _answer(choices, architecture)
     found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None))]
     for wish in wishes:

@@ -11,10 +11,10 @@ from planner.cost import MILLION, SECONDS_PER_HOUR, cost
 from planner.energy import device_power
 from planner.errors import PlannerError
 from planner.model_files import load_model
-from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
+from planner.paced import paced
+from planner.performance_presets import power_share
 from planner.serving import MAX_DEVICES, ServingQuestion, replica_rate, replicas_for
 from planner.speed.answer import speed
-from planner.speed.work import has_experts, prepare_speed
 
 COUNTS = (1, 2, 4, 8)
 """How many cards of a kind are tried, and how many of them make a replica."""
@@ -177,20 +177,19 @@ def _offer(
     memory = answer(chosen.architecture, deployment, chosen.workload)
     if not memory.fits:
         return None
-    model = prepare_speed(chosen.architecture, deployment, eight_bit_formats())
+    found = paced(chosen, engine)
     device, users = deployment.device, -(-chosen.workload.users // deployment.replicas)
-    constants = find_speed_constants(engine, device.name, has_experts(model.architecture))
     pace = speed(
-        model,
-        constants,
+        found.model,
+        found.constants,
         context_tokens=chosen.workload.context_tokens,
         users=users,
         prompt_tokens=prompt_tokens,
         max_users=memory.max_users,
     )
     paid = cost(
-        model,
-        constants,
+        found.model,
+        found.constants,
         price_per_hour=price * deployment.device_count,
         users=users,
         prompt_tokens=prompt_tokens,

@@ -10,10 +10,10 @@ from planner.batching.trace import Trace
 from planner.budget import prepare
 from planner.capacity import concurrency
 from planner.choices import Choices, choose
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.paced import paced
 from planner.speed.answer import step_time
 from planner.speed.constants import SpeedConstants
-from planner.speed.work import Model, has_experts, prepare_speed
+from planner.speed.work import Model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,14 +40,13 @@ def served(
     """
     Server(schedule=Schedule.CONTINUOUS, slots=slots, block_tokens=block_tokens)  # refuses what no server can have
     chosen = choose(choices, architecture)
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
-    constants = find_speed_constants(speed_engine, chosen.deployment.device.name, has_experts(model.architecture))
+    found = paced(chosen, speed_engine)
     tokens = chosen.workload.context_tokens
     # Requests of their usual length, not one as long as the pool: windows and states are each request's own.
     requests = concurrency(prepare(chosen.architecture, chosen.deployment), tokens)
     return Served(
-        model=model,
-        constants=constants,
-        step_time=step_time(model, constants, slots, tokens),
+        model=found.model,
+        constants=found.constants,
+        step_time=step_time(found.model, found.constants, slots, tokens),
         pool_blocks=None if requests == math.inf else int(requests * tokens) // block_tokens,
     )

@@ -46,7 +46,7 @@ LAYERS = (
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),
-    ("planner.launch", "planner.log_choices", "planner.log_prediction", "planner.log_profile"),
+    ("planner.launch", "planner.log_choices", "planner.log_prediction", "planner.log_profile", "planner.paced"),
     ("planner.log_pools",),
     ("planner.log_comparison",),
     (

@@ -14,10 +14,10 @@ from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
 from planner.export import Row, to_json
 from planner.offers import find_offers, find_rate_offers
-from planner.performance_presets import eight_bit_formats, find_speed_constants, power_share
+from planner.paced import paced
+from planner.performance_presets import power_share
 from planner.price_files import load_prices
 from planner.serving import ServingQuestion
-from planner.speed.work import has_experts, prepare_speed
 
 DEFAULT_ENGINE = "vllm"
 NOTHING = "No card of the table does this; ask for less context, users or speed."
@@ -26,6 +26,7 @@ NOTHING = "No card of the table does this; ask for less context, users or speed.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
     parser.add_argument("--device", help="a name from 'kvbudget devices', with --price")
+    parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
     parser.add_argument("--price", type=number, help="of one device, an hour, in any currency")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
@@ -51,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if (arguments.prices is None) == (arguments.device is None or arguments.price is None):
+    has_card = arguments.device is not None or arguments.memory is not None
+    if (arguments.prices is None) != (has_card and arguments.price is not None):
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
     if arguments.prices is None:
         return _one_card(arguments)
@@ -76,11 +78,11 @@ def _one_card(arguments: argparse.Namespace) -> int:
 
 def _cost(arguments: argparse.Namespace) -> Cost:
     chosen = choose(choices_from(arguments))
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    found = paced(chosen, arguments.speed_engine)
     count = chosen.deployment.device_count
     return cost(
-        model,
-        find_speed_constants(arguments.speed_engine, chosen.deployment.device.name, has_experts(model.architecture)),
+        found.model,
+        found.constants,
         price_per_hour=count * arguments.price,
         users=arguments.users,
         prompt_tokens=arguments.prompt,

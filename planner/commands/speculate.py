@@ -7,10 +7,10 @@ from planner.commands.options import add_json, add_storage, choices_from, number
 from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.performance_presets import eight_bit_formats, find_speed_constants, speculation_overhead
+from planner.paced import paced
+from planner.performance_presets import eight_bit_formats, speculation_overhead
 from planner.speculation import acceptance_for, speculate
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
-from planner.speed.work import has_experts, prepare_speed
 
 HEAD = "head"
 """In place of a draft model's name: the model's own prediction layers, else a head like its last layer."""
@@ -117,7 +117,8 @@ def _together(arguments: argparse.Namespace) -> int:
 def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
     choices = _choices(arguments)
     chosen = choose(choices)
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    ready = paced(chosen, arguments.speed_engine)
+    model = ready.model
     name, cost, drafter = arguments.draft_model, arguments.draft_cost, None
     if name == HEAD:
         drafter = head_model(model, eight_bit_formats())
@@ -129,7 +130,7 @@ def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
             cost = 0.0  # the text so far costs nothing to look up
     return speculate_together(
         model,
-        find_speed_constants(arguments.speed_engine, chosen.deployment.device.name, has_experts(model.architecture)),
+        ready.constants,
         acceptance=arguments.acceptance,
         draft_tokens=arguments.draft_tokens,
         users=arguments.batch,

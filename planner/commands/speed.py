@@ -1,18 +1,16 @@
 import argparse
-from dataclasses import replace
 
 from planner.answer import answer
-from planner.choices import Chosen, choose
+from planner.choices import choose
 from planner.commands import DONE
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.paced import Paced, paced
 from planner.speed.answer import speed
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
-from planner.speed.measured import measured_constants, measured_device
-from planner.speed.work import Model, decode_work, has_experts, prepare_speed
+from planner.speed.work import decode_work
 
 DEFAULT_ENGINE = "vllm"
 """Whose constants are used for the engine ``minimum``, which has no speed of its own."""
@@ -42,13 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    chosen, measured = _measured(choose(choices_from(arguments)))
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    chosen = choose(choices_from(arguments))
+    found = paced(chosen, _engine(arguments))
     context_tokens = chosen.workload.context_tokens
     memory = answer(chosen.architecture, chosen.deployment, chosen.workload)
     result = speed(
-        model,
-        measured or _constants(arguments, model, context_tokens),
+        found.model,
+        _constants(arguments, found, context_tokens),
         context_tokens=context_tokens,
         users=chosen.workload.users,
         prompt_tokens=context_tokens if arguments.prompt is None else arguments.prompt,
@@ -64,24 +62,17 @@ def run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _measured(chosen: Chosen) -> tuple[Chosen, SpeedConstants | None]:
-    """With a profile that has a speed: the device as fast as it was measured, and its constants."""
-    deployment, profile = chosen.deployment, chosen.deployment.profile
-    if profile is None or profile.speed is None:
-        return chosen, None
-    profile.check(deployment.subject(chosen.architecture.name))
-    device = measured_device(deployment.device, profile.speed)
-    source = f"measured on {profile.subject.device}, {len(profile.passes)} passes"
-    constants = measured_constants(deployment.engine, device, profile.speed, source)
-    return replace(chosen, deployment=replace(deployment, device=device)), constants
+def _engine(arguments: argparse.Namespace) -> str:
+    own: str = DEFAULT_ENGINE if arguments.engine == "minimum" else arguments.engine
+    return arguments.speed_engine or own
 
 
-def _constants(arguments: argparse.Namespace, model: Model, context_tokens: int) -> SpeedConstants:
-    engine = arguments.speed_engine or (DEFAULT_ENGINE if arguments.engine == "minimum" else arguments.engine)
-    constants = find_speed_constants(engine, model.deployment.device.name, has_experts(model.architecture))
+def _constants(arguments: argparse.Namespace, found: Paced, context_tokens: int) -> SpeedConstants:
     if not arguments.measured:
-        return constants
+        return found.constants
+    if found.is_measured:
+        raise PlannerError("The profile says how fast this machine is: leave --measured out.")
     if min(arguments.measured) <= 0:
         raise PlannerError("--measured takes tokens a second, a number above 0.")
-    work = decode_work(model, 1, context_tokens)
-    return calibrate(constants, [Measured(work=work, seconds=1 / rate) for rate in arguments.measured])
+    work = decode_work(found.model, 1, context_tokens)
+    return calibrate(found.constants, [Measured(work=work, seconds=1 / rate) for rate in arguments.measured])
