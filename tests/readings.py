@@ -11,6 +11,7 @@ from statistics import median
 
 from planner.calibration import CalibrationProfile
 from planner.errors import PlannerError
+from planner.line_item import Kind
 from planner.log_profile import profile_from
 from planner.logs.readings import Reading as Printed
 from planner.logs.readings import Start
@@ -138,6 +139,26 @@ def refitted(reading: Reading) -> Prediction:
     )
 
 
+def loaded_weights() -> Iterator[Prediction]:
+    """vLLM's weights as loaded, where a start printed them and names model, format and ranks."""
+    for reading in readings():
+        printed = reading.printed.get("weights_gib")
+        if printed is None or reading.skip or reading.is_shape or reading.other_weights:
+            continue
+        items = reading.run().items
+        padding = [item for item in items if item.name == "padding of experts"]
+        weights = sum(item.bytes for item in items if item.kind is Kind.WEIGHTS)
+        yield Prediction(
+            name=reading.id,
+            model=reading.model,
+            card=reading.device or reading.memory or "",
+            printed_bytes=round(printed * GIB),
+            predicted_bytes=weights + sum(item.bytes for item in padding),
+            low_bytes=weights + sum(item.low_bytes for item in padding),
+            high_bytes=weights + sum(item.high_bytes for item in padding),
+        )
+
+
 def buffers() -> Iterator[Prediction]:
     """llama.cpp: weights, cache and compute buffer of a card together, where a start printed all of them."""
     for reading in llama_cpp_readings.readings():
@@ -179,12 +200,13 @@ def main() -> None:
     known = [reading for reading in readings() if can_be_predicted(reading)]
     pools = sorted((prediction(reading) for reading in known), key=lambda one: -abs(one.error))
     logged = sorted(after_one_log(known), key=lambda one: -abs(one.error))
+    loaded = sorted(loaded_weights(), key=lambda one: -abs(one.error))
     cards = sorted(buffers(), key=lambda one: -abs(one.error))
-    for found in (pools, logged, cards):
+    for found in (pools, logged, loaded, cards):
         print(*found, "", sep="\n")
     for reading in vllm_readings.readings():
-        if reading.no_prediction:
-            print(f"{reading.id:26} {reading.reported_model:60} not predicted: {reading.no_prediction}")
+        for reason in filter(None, (reading.no_prediction, reading.other_weights)):
+            print(f"{reading.id:26} {reading.reported_model:60} not predicted: {reason}")
     stated = {reading.id for reading in known if {"gpu_memory_utilization", "max_num_seqs"} <= reading.set.keys()}
     print("\n| start-ups | number | median error | 90th percentile | largest | within the spread |")
     print("|---|---|---|---|---|---|")
@@ -193,6 +215,7 @@ def main() -> None:
     print(summary("those that state utilisation and max_num_seqs", [one for one in pools if one.name in stated]))
     print(summary("vLLM, pool, after one log", logged))
     print(summary("those with the settings of the log", [one for one in logged if not one.stale]))
+    print(summary("vLLM, weights as loaded", loaded))
     print(summary("llama.cpp, a card's buffers, from model, file and flags", cards))
 
 

@@ -25,7 +25,8 @@ class Reading:
     *inferred* names what the report leaves out and was found by trying the few possibilities. *circular*: the layers
     themselves were worked out from the reading. *exact*: figures follow to the last digit. *skip* and *disagrees*
     say why a reading is not run, or does not come out. *pool_only*: it has nothing that follows from the pool;
-    *no_prediction*: why the pool itself cannot be predicted, *far*: why it is predicted badly. *checkpoint*
+    *no_prediction*: why the pool itself cannot be predicted, *far*: why it is predicted badly.
+    *other_weights*: why those of the named model and format are not what was loaded. *checkpoint*
     names one of ``checkpoints.json``, *quantization* is a checkpoint's own where the report names one that is not
     there, from *quantization_source*; *weights* is then only what its name says.
     *other_rank*: the printed pool is one rank's, and the printed blocks or tokens are those of another, which had less.
@@ -58,6 +59,7 @@ class Reading:
     other_rank: bool = False
     no_prediction: str = ""
     far: str = ""
+    other_weights: str = ""
     skip: str = ""
     disagrees: str = ""
 

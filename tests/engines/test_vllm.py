@@ -13,6 +13,7 @@ from planner.budget import State
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.formats import Role
+from planner.line_item import LineItem
 from planner.presets import load_preset
 from planner.units import GIB
 from planner.verdict import verdict
@@ -401,6 +402,18 @@ def test_deepseek_v4_packs_pages_of_five_sizes_into_a_block() -> None:
         ask(v4, kv_cache="fp8", engine_version="0.26")
     with pytest.raises(PlannerError, match="give --kv-cache fp8"):
         ask(v4)
+
+
+def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:
+    def padding(model: str) -> list[LineItem]:
+        items = ask(load_preset(model), kv_cache="bf16").items
+        return [item for item in items if item.name == "padding of experts"]
+
+    # 24 layers of 32 experts of three matrices of 2,880 × 2,880, 17 bytes for 32 elements.
+    experts = 24 * 32 * 3 * 2_880 * 2_880 * 17 // 32
+    (found,) = padding("gpt-oss-20b")
+    assert (found.low_bytes, found.bytes, found.high_bytes) == (0, round(0.067 * experts), round(0.095 * experts))
+    assert padding("qwen3-30b-a3b") == []
 
 
 def test_adapters_take_both_matrices_of_every_linear_layer() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from planner.answer import Answer
 from planner.units import GIB
-from tests.readings import can_be_predicted, prediction
+from tests.readings import can_be_predicted, loaded_weights, prediction
 from tests.vllm_readings import ROUNDING_BYTES, Reading, readings
 
 TOLERANCE = 0.003
@@ -121,6 +121,14 @@ def test_too_many_sequences_for_the_states_are_refused(reading: Reading) -> None
     )
 
 
+def test_weights_are_those_that_are_loaded() -> None:
+    """Half within 1.2%, all within 8%: rotary tables, padding and the allocator are counted nowhere."""
+    errors = {one.name: abs(one.error) for one in loaded_weights()}
+    assert len(errors) == 38
+    assert median(errors.values()) < 0.012
+    assert max(errors.values()) < 0.08
+
+
 def test_every_reading_is_run_or_says_why_not() -> None:
     assert len(readings()) == 128
     for reading in readings():
@@ -132,8 +140,8 @@ def test_every_reading_is_run_or_says_why_not() -> None:
 def test_skipped_readings_are_few_and_named() -> None:
     """The count is here so that a reading cannot quietly stop being run."""
     assert sum(bool(reading.skip) for reading in readings()) == 58
-    assert sum(bool(reading.disagrees) for reading in readings()) == 4
-    assert sum(reading.exact for reading in readings()) == 24
+    assert sum(bool(reading.disagrees) for reading in readings()) == 2
+    assert sum(reading.exact for reading in readings()) == 26
 
 
 def test_pools_are_predicted_from_model_card_and_flags() -> None:

@@ -1,7 +1,7 @@
 """What vLLM takes beside weights and cache: no rule gives it exactly, so each item is the spread of public readings."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from planner.architecture import Architecture, Layer, distinct_layers
 from planner.deployment import Deployment
@@ -11,6 +11,7 @@ from planner.engines.vllm.options import Options, options
 from planner.formats import Role
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB
+from planner.weights import counted_tensors, tensors_bytes
 
 _FP32_BYTES, _SIXTEEN_BIT_BYTES = 4, 2
 Spread = tuple[float, float, float]
@@ -22,8 +23,8 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     chosen = options(deployment)
     items = [_activations(architecture, deployment, chosen)]
     settings, device = deployment.settings, deployment.device
-    if adapters := _adapters(architecture, deployment):
-        items.append(adapters)
+    items += _adapters(architecture, deployment)
+    items += _expert_padding(architecture, deployment)
     if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
         items.append(_encoder(architecture, deployment, items[0]))
     where = place(deployment)
@@ -38,17 +39,37 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     return tuple(items)
 
 
-def _adapters(architecture: Architecture, deployment: Deployment) -> LineItem | None:
+def _adapters(architecture: Architecture, deployment: Deployment) -> Iterator[LineItem]:
     """Room for LoRA adapters on the stage that has most of them."""
     size = max(
         adapter_bytes(rank.layers, rank.tensors, architecture.model_type, deployment)
         for rank in pipeline_ranks(architecture, deployment.pipeline_parallel)
     )
     if not size:
-        return None
+        return
     slots, rank = deployment.settings.values["max_loras"], deployment.settings.values["max_lora_rank"]
     source = f"{slots:,} adapters of rank {rank} for every linear layer"
-    return LineItem(name="LoRA slots", kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source)
+    yield LineItem(name="LoRA slots", kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source)
+
+
+def _expert_padding(architecture: Architecture, deployment: Deployment) -> Iterator[LineItem]:
+    """What kernels add to experts in MXFP4 whose sizes they cannot divide."""
+    rule = deployment.settings.rule("expert_padding")
+    if rule is None:
+        return
+    experts = [
+        (tensor, count)
+        for tensor, count in counted_tensors(architecture.layers, ())
+        if tensor.role is Role.EXPERT
+        and tensor.rows > 1
+        and (tensor.rows % rule["multiple"] or tensor.columns % rule["multiple"])
+        and deployment.weights.format_of(tensor.role, tensor.stored).name.startswith("mxfp4")
+    ]
+    split = deployment.tensor_parallel, deployment.expert_parallel
+    size = tensors_bytes(experts, deployment.weights, *split) // deployment.pipeline_parallel
+    if size:
+        spread = (rule["expected"] * size, rule["low"] * size, rule["high"] * size)
+        yield _item("padding of experts", spread, "kernels for MXFP4 round sizes up: public start-ups of gpt-oss")
 
 
 def place(deployment: Deployment) -> str:
