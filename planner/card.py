@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.answer import Answer
+from planner.budget import OUTSIDE
 from planner.deployment import Device
 from planner.line_item import Kind
 
@@ -15,6 +16,7 @@ class Part(StrEnum):
     RUNTIME = "runtime"
     CACHE = "cache"
     FREE = "free"
+    OUTSIDE = "outside"
     DRIVER = "driver"
 
 
@@ -36,20 +38,25 @@ class Segment:
 
 
 def segments(answer: Answer, device: Device) -> tuple[Segment, ...]:
-    """The bar from left to right: weights, runtime, cache, what is free, what the driver keeps.
+    """The bar from left to right: weights, runtime, cache, what is free, what the engine and the driver leave out.
 
-    The cache stands last of what is occupied, because it is what gives way: what is too much lies on it. Free space
-    ends at *usable* (``answer.memory_bytes``); what the driver keeps is known only where the driver's own figure is.
+    The cache stands last of what is occupied, because it is what gives way: what is too much lies on it. What the
+    engine leaves to others counts as occupied where there is too much. Free space and that end at *usable*
+    (``answer.memory_bytes``); what the driver keeps is known only where the driver's own figure is.
     """
     found: list[Segment] = []
     end = 0
+    outside_bytes = sum(item.bytes for item in answer.items if item.name == OUTSIDE) if answer.free_bytes >= 0 else 0
     for kind in _ORDER:
         for item in answer.items:
-            if item.kind is kind and item.bytes:
+            if item.kind is kind and item.bytes and not (outside_bytes and item.name == OUTSIDE):
                 found.append(Segment(name=item.name, part=Part(kind), start_bytes=end, end_bytes=end + item.bytes))
                 end += item.bytes
     if answer.free_bytes > 0:
         found.append(Segment(name="free", part=Part.FREE, start_bytes=end, end_bytes=end + answer.free_bytes))
+        end += answer.free_bytes
+    found.append(Segment(name=OUTSIDE, part=Part.OUTSIDE, start_bytes=end, end_bytes=end + outside_bytes))
+    end += outside_bytes
     if driver_keeps_bytes(device):
         found.append(
             Segment(

@@ -33,6 +33,18 @@ def test_the_bar_has_no_gap_and_no_overlap(users: int) -> None:
     assert occupied == result.total_bytes
 
 
+def test_what_an_engine_leaves_to_others_stands_after_what_is_free_and_is_occupied_where_too_much_is_asked() -> None:
+    def parts(users: int) -> list[Part]:
+        chosen = choose(Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", context=8_192, users=users))
+        result = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        bar = segments(result, chosen.deployment.device)
+        assert all(left.end_bytes == right.start_bytes for left, right in pairwise(bar))
+        return [segment.part for segment in bar]
+
+    assert parts(1)[-4:] == [Part.CACHE, Part.FREE, Part.OUTSIDE, Part.DRIVER]
+    assert Part.OUTSIDE not in parts(40)
+
+
 def test_the_driver_keeps_what_it_counts_and_programs_do_not_see() -> None:
     device = choose(Choices(model="llama-3.1-8b", device="rtx-4090")).deployment.device
     assert driver_keeps_bytes(device) == 25_757_220_864 - 25_382_879_232

@@ -8,7 +8,14 @@ CACHE = "#C05600"
 FREE = "#009E73"
 RULE = "#77808A"
 
-PARTS = {Part.WEIGHTS: WEIGHTS, Part.RUNTIME: RUNTIME, Part.CACHE: CACHE, Part.FREE: FREE, Part.DRIVER: RULE}
+PARTS = {
+    Part.WEIGHTS: WEIGHTS,
+    Part.RUNTIME: RUNTIME,
+    Part.CACHE: CACHE,
+    Part.FREE: FREE,
+    Part.OUTSIDE: RULE,
+    Part.DRIVER: RULE,
+}
 
 INK = "currentColor"
 """Text of a chart on the page: it follows a switch of the theme at once."""

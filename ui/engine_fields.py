@@ -99,7 +99,7 @@ def _usual(setting: Setting, defaults: EngineSettings) -> str:
     """What holds when *setting* is left alone."""
     value = defaults.values[setting.name]
     if value is None:
-        return "not set"
+        return "left to the engine"
     return f"{format_size(value) if setting.type == 'bytes' else shown_value(value)}, the default"
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from planner.answer import Answer
+from planner.budget import OUTSIDE
 from planner.choices import Chosen
 from planner.explain import cache_terms, naive_cache, weights_terms
 from planner.line_item import Basis, Kind, LineItem
@@ -41,9 +42,11 @@ STYLE = f"""<style>
 
 def item_table(answer: Answer, chosen: Chosen) -> str:
     """The whole table; rows stand in the order of the card's bar and add up to the last line."""
-    rows = [_item_row(item, answer, chosen) for kind in Kind for item in answer.items if item.kind is kind]
+    items = [item for kind in Kind for item in answer.items if item.kind is kind]
+    rows = [_item_row(item, answer, chosen) for item in items if item.name != OUTSIDE]
     if answer.free_bytes > 0:
         rows.append(_free_row(answer))
+    rows += [_item_row(item, answer, chosen) for item in items if item.name == OUTSIDE]
     return f"""{STYLE}<div class="kv-card"><table class="kv-items">
 <thead><tr><th scope="col">What</th><th scope="col">GiB</th><th scope="col" class="kv-share">Share</th>
 <th scope="col" class="kv-basis">Basis</th></tr></thead>
@@ -66,7 +69,7 @@ def _item_row(item: LineItem, answer: Answer, chosen: Chosen) -> str:
             details = _weights_details(item, answer, chosen)
         case _:
             details = [_source(item)]
-    swatch = f"background:{_COLOURS[item.kind]}"
+    swatch = f"background:{_COLOURS[item.kind]}" if item.name != OUTSIDE else _dashed(colours.RULE)
     spread = ""
     if item.low_bytes != item.high_bytes:
         spread = f"<small>{item.low_bytes / GIB:.2f} – {item.high_bytes / GIB:.2f}</small>"
@@ -74,13 +77,16 @@ def _item_row(item: LineItem, answer: Answer, chosen: Chosen) -> str:
 
 
 def _free_row(answer: Answer) -> str:
-    swatch = f"border:1.5px dashed {colours.FREE};background:{colours.FREE}1F"
     taken = " − ".join(f"{item.bytes / GIB:.2f}" for item in answer.items)
     details = [
         f"{answer.memory_bytes / GIB:.2f} − {taken} = {format_bytes(answer.free_bytes)}",
         f"{answer.free_bytes:,} B that nothing needs yet: longer conversations or more users.",
     ]
-    return _row("Free for more cache", swatch, answer.free_bytes, "", None, answer.memory_bytes, details)
+    return _row("Free for more cache", _dashed(colours.FREE), answer.free_bytes, "", None, answer.memory_bytes, details)
+
+
+def _dashed(colour: str) -> str:
+    return f"border:1.5px dashed {colour};background:{colour}1F"
 
 
 def _row(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from planner.architecture import Architecture
-from planner.choices import Choices
+from planner.choices import Choices, choose_device
 from planner.log_report import LogReport
 from planner.logs.readings import Readings
 from ui import form, own_config
@@ -108,10 +108,10 @@ def model_title(name: str) -> str:
 
 
 def card_words(choices: Choices) -> str:
-    """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.64GiB``."""
+    """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.64 GiB card``."""
     title = next((title for title, known in form.device_names().items() if known == choices.device), "")
     count = card_count(choices)
-    return f"{count} × " * (count > 1) + (title or choices.memory or "")
+    return f"{count} × " * (count > 1) + (title or choose_device(choices.device, choices.memory).title)
 
 
 def _select(key: str, label: str, options: list[str], said: str) -> None:

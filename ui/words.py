@@ -3,7 +3,7 @@
 import re
 
 from planner.answer import Answer
-from planner.budget import State
+from planner.budget import OUTSIDE, State
 from planner.card import Part
 from planner.choices import Chosen
 from planner.formats import CHECKPOINT
@@ -18,7 +18,12 @@ ICONS = {
     State.NO: ":red[:material/block:]",
     State.UNCERTAIN: ":orange[:material/help:]",
 }
-ITEM_NAMES = {"weights": "Weights", "overhead": "Runtime, stated", "cache": "Cache for your users"}
+ITEM_NAMES = {
+    "weights": "Weights",
+    "overhead": "Runtime, stated",
+    "cache": "Cache for your users",
+    OUTSIDE: "Left to other programs",
+}
 PART_NAMES = {Part.FREE: "Free for more cache", Part.DRIVER: "Kept by the driver"}
 BASIS_WORDS = {
     Basis.EXACT: "from the model's own shapes",

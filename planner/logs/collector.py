@@ -20,6 +20,7 @@ _MAX_PIECES = 16
 _WORD_CHARACTERS = 64
 """How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
 _BEFORE_A_START = {"free", "card", "required", "offloaded", "offloadable"}
 """What an engine prints about the card before it says which model it loads."""
 
@@ -72,6 +73,13 @@ def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readi
     return Readings(starts=starts, lines=number, cut=bool(stream.read(1)))
 
 
+def _broken_words(before: str, line: str) -> list[str]:
+    """What a line's end and the next one's beginning are together; nothing where a word ends between them."""
+    both = f"{before[-_WORD_CHARACTERS:]}\n{line[:_WORD_CHARACTERS]}"
+    found = _BROKEN.search(both)
+    return _WORD.findall(found[0].replace("\n", "")) if found else []
+
+
 class _Collector:
     def __init__(self, formats: Sequence[Format]) -> None:
         self._by_word: dict[str, list[tuple[Pattern, Format]]] = {}
@@ -97,15 +105,13 @@ class _Collector:
     def _complete(self, line: str, words: Set[str], number: int) -> None:
         """What *line* is the end of. A terminal cuts anywhere, a mail program between words."""
         pieces = [text for text, _ in self._before]
-        earlier = frozenset[str]().union(words, *(found for _, found in self._before))
         taken = set()
+        wanted = frozenset[str]().union(words, *(found for _, found in self._before))
+        wanted |= self._by_word.keys() & set(_broken_words(pieces[-1], line))
+        if not wanted:
+            return
         for glue, rest in (("", line), (" ", line.lstrip())):
             rest = rest[:_WINDOW_CHARACTERS]
-            wanted = earlier | (
-                self._by_word.keys() & _WORD.findall(pieces[-1][-_WORD_CHARACTERS:] + glue + rest[:_WORD_CHARACTERS])
-            )
-            if not wanted:
-                continue
             before = glue.join(map(str.strip, pieces) if glue else pieces)
             head = before[-_WINDOW_CHARACTERS:] + glue
             for found, of, match in self._matches(head + rest, wanted):

@@ -59,6 +59,9 @@ def _answer(readings: Readings) -> None:
     st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
     log_profiles.use(report)
     with st.expander("Not your model, card or settings? Correct them", key="log_correct", expanded=bool(report.lacks)):
+        for note in report.notes:
+            if note != report.missing:
+                st.caption(f":material/info: {no_markup(note)}")
         log_form.fields(report)
     with st.expander(f"The log ({log_input.source()})", key="log_itself"):
         log_input.fields()
