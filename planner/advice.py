@@ -56,6 +56,11 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
     if before.users > 1 and before.max_users:
         users = "1 user" if before.max_users == 1 else f"{before.max_users:,} users"
         yield f"{users} at once instead of {before.users:,}", replace(choices, users=before.max_users)
+    if choices.draft_model is not None:
+        yield (
+            f"No draft by {choices.draft_model}",
+            replace(choices, draft_model=None, draft_tokens=None, draft_weights=None),
+        )
     if before.loads:
         for name in GGUF_STEPS["cache"] if reads_gguf else CACHE_STEPS:
             smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)

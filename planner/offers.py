@@ -135,7 +135,7 @@ def find_rate_offers(
         offers = []
         for parallel in COUNTS:
             asked = replace(_free(choices), device=device, tensor_parallel=parallel)
-            _, most = replica_rate(asked, question, speed_engine, architecture)
+            most = replica_rate(asked, question, speed_engine, architecture)
             if most is None or most.outcome is None:
                 continue
             replicas = replicas_for(rate_per_s, most.rate_per_s) + spare_replicas

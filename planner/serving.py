@@ -120,13 +120,13 @@ def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
 
 def replica_rate(
     choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture
-) -> tuple[Served, Sustained | None]:
-    """One replica on the cards of *choices*, and the most that it takes; ``None`` where it cannot hold the requests."""
+) -> Sustained | None:
+    """The most that one replica on the cards of *choices* takes; ``None`` where it cannot hold the requests."""
     asked = replace(choices, context=mean_tokens(question.trace), users=1)
     replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
     if not _fits(replica, question):
-        return replica, None
-    return replica, sustained(question.trace, question.server(replica.pool_blocks), replica.step_time, question.target)
+        return None
+    return sustained(question.trace, question.server(replica.pool_blocks), replica.step_time, question.target)
 
 
 def _options(

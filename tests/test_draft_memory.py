@@ -150,6 +150,12 @@ def test_the_length_that_is_chosen_is_the_fastest(acceptance: float) -> None:
     assert best.speedup == max(point.speedup for point in others)
 
 
+def test_leaving_the_draft_out_is_among_what_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--draft-model", "llama-3.2-3b"]
+    assert main([*words, "--draft-tokens", "4", "--context", "32768"]) == 1
+    assert "✓ No draft by llama-3.2-3b" in capsys.readouterr().out
+
+
 def test_a_draft_in_another_vocabulary_is_named() -> None:
     warnings = ask(model="llama-3.3-70b", memory="1TiB", draft_model="qwen2.5-0.5b", draft_tokens=4).warnings
     assert any("vocabulary of 151,936 tokens" in sentence for sentence in warnings)
