@@ -17,7 +17,7 @@ from planner.logs.readings import Reading as Printed
 from planner.logs.readings import Start
 from planner.units import GIB, MIB
 from planner.verdict import room_bytes
-from tests import llama_cpp_readings, vllm_readings
+from tests import llama_cpp_readings, pool_readings, vllm_readings
 from tests.refit import shift_bytes
 from tests.vllm_readings import Reading, plan_of, readings
 
@@ -139,6 +139,24 @@ def refitted(reading: Reading) -> Prediction:
     )
 
 
+def other_pools() -> Iterator[Prediction]:
+    """SGLang's and TensorRT-LLM's pools, where a start names its card."""
+    for reading in pool_readings.readings():
+        if reading.skip or reading.device is None or "pool_gib" not in reading.printed:
+            continue
+        found = reading.run()
+        predicted = room_bytes(found)
+        yield Prediction(
+            name=reading.id,
+            model=reading.model,
+            card=reading.device,
+            printed_bytes=round(reading.printed["pool_gib"] * GIB),
+            predicted_bytes=predicted,
+            low_bytes=predicted - sum(item.high_bytes - item.bytes for item in found.items),
+            high_bytes=predicted + sum(item.bytes - item.low_bytes for item in found.items),
+        )
+
+
 def loaded_weights() -> Iterator[Prediction]:
     """vLLM's weights as loaded, where a start printed them and names model, format and ranks."""
     for reading in readings():
@@ -202,7 +220,8 @@ def main() -> None:
     logged = sorted(after_one_log(known), key=lambda one: -abs(one.error))
     loaded = sorted(loaded_weights(), key=lambda one: -abs(one.error))
     cards = sorted(buffers(), key=lambda one: -abs(one.error))
-    for found in (pools, logged, loaded, cards):
+    others = list(other_pools())
+    for found in (pools, logged, others, loaded, cards):
         print(*found, "", sep="\n")
     for reading in vllm_readings.readings():
         for reason in filter(None, (reading.no_prediction, reading.other_weights)):
@@ -215,6 +234,7 @@ def main() -> None:
     print(summary("those that state utilisation and max_num_seqs", [one for one in pools if one.name in stated]))
     print(summary("vLLM, pool, after one log", logged))
     print(summary("those with the settings of the log", [one for one in logged if not one.stale]))
+    print(summary("SGLang and TensorRT-LLM, pool", others))
     print(summary("vLLM, weights as loaded", loaded))
     print(summary("llama.cpp, a card's buffers, from model, file and flags", cards))
 

@@ -26,7 +26,7 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     items += _adapters(architecture, deployment)
     items += _expert_padding(architecture, deployment)
     if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
-        items.append(_encoder(architecture, deployment, items[0]))
+        items += _encoder(architecture, deployment, items[0])
     where = place(deployment)
     source = f"libraries and communicators beside PyTorch, {where}: public start-ups"
     items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[where]), source))
@@ -112,8 +112,10 @@ def _activations(architecture: Architecture, deployment: Deployment, chosen: Opt
     )
 
 
-def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem) -> LineItem:
+def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem) -> Iterator[LineItem]:
     """What profiling the encoder takes beyond the *text* model's peak, where it follows its largest image.
+
+    None where the text takes more in any case.
 
     peak = 2 bytes · patches · elements · the encoder's width, whole on every rank
     """
@@ -121,7 +123,8 @@ def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem)
     source = "profiling the encoder, beyond the text; skip_mm_profiling saves it"
     patches = settings.rule("encoder_patches").get(architecture.model_type)
     if patches is None:
-        return _item("encoder peak", _gib(settings.rule("encoder_gib")), source)
+        yield _item("encoder peak", _gib(settings.rule("encoder_gib")), source)
+        return
     elements = settings.rule("encoder_elements")
     widths = Counter(tensor.columns for tower in architecture.towers for tensor in tower.tensors)
     unit_bytes = _SIXTEEN_BIT_BYTES * patches * widths.most_common(1)[0][0]
@@ -130,7 +133,8 @@ def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem)
         max(0, elements["low"] * unit_bytes - text.low_bytes),
         max(0, elements["high"] * unit_bytes - text.high_bytes),
     )
-    return _item("encoder peak", spread, source)
+    if max(spread):
+        yield _item("encoder peak", spread, source)
 
 
 def _width(layer: Layer, deployment: Deployment) -> int:
