@@ -15,9 +15,12 @@ from planner.speed.work import Model, decode_work, has_experts, prepare_speed
 from ui import fields
 from ui.scenario import Scenario
 
+MINIMUM = "minimum"
 DEFAULT_ENGINE = "vllm"
 """Whose speed is planned where the set-up names no engine that was ever measured."""
 FROM_SET_UP = "as the set-up"
+RUN_BY = {"ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
+"""Engines that are, or began as, another one whose speed was measured."""
 MAX_ANSWER = 2**20
 FASTEST = 1e6
 
@@ -65,7 +68,12 @@ def engine_field(plan: Scenario) -> str:
     )
     if picked != FROM_SET_UP:
         return picked
-    return plan.choices.engine if plan.choices.engine in known else DEFAULT_ENGINE
+    named = RUN_BY.get(plan.choices.engine, plan.choices.engine)
+    if named in known:
+        return named
+    if named != MINIMUM:
+        st.caption(f":material/info: The speed of {named} was never fitted: that of {DEFAULT_ENGINE} is planned.")
+    return DEFAULT_ENGINE
 
 
 def answer_field() -> int:

@@ -86,6 +86,13 @@ def test_another_engines_speed(open_app: OpenApp, engine: str) -> None:
     assert f"constants of {engine}" in words(app)
 
 
+def test_the_set_ups_engine_is_the_one_whose_speed_is_planned(open_app: OpenApp) -> None:
+    assert "constants of llama_cpp" in words(open_app(PAGE, engine="ollama"))
+    assert "constants of vllm" in words(open_app(PAGE, engine="vllm"))
+    said = words(open_app(PAGE, engine="transformers"))
+    assert "The speed of transformers was never fitted: that of vllm is planned." in said
+
+
 def test_figures_open_as_a_table(open_app: OpenApp) -> None:
     app = open_app(PAGE)
     assert "Between tokens" not in words(app)

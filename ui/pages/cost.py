@@ -124,12 +124,12 @@ def _verdict(point: CostPoint, alone: CostPoint, price: float | None, currency: 
     energy = found.energy
     with st.grid(4, min_column_width=150):
         page.number(
-            "A million answer tokens",
+            "1M answer tokens",
             money(found.output_per_million) if price else "–",
             f"{money(point.low)} – {money(point.high)}" if price else "needs a price",
         )
         page.number(
-            "A million prompt tokens", money(found.prompt_per_million) if price else "–", currency or "in your currency"
+            "1M prompt tokens", money(found.prompt_per_million) if price else "–", currency or "in your currency"
         )
         page.number("Answer tokens an hour", f"{hour:,.0f}", f"{found.users:,} users at once")
         page.number(
