@@ -13,6 +13,7 @@ from typing import Any
 from measure.compare import comparison
 from measure.fitting import measured_items, measured_speed
 from measure.records import Outcome, Record, newest, read
+from planner.borders import validate
 from planner.calibration import CalibrationProfile, MeasuredPass, Subject
 from planner.errors import PlannerError
 from planner.log_choices import device_named
@@ -23,6 +24,8 @@ READ_FROM = ("prefill-decode", "batching")
 """The experiments whose rows are passes."""
 EXACT = ("bytes", "cache_bytes", "weights_bytes", "score_bytes", "cached_score_bytes")
 KEPT = ("dtype", "torch", "transformers", "driver", "platform", "threads", "seed", "device_kind")
+NEEDED = ("device", "device_bytes", "transformers", "dtype")
+NAMES = ("model", "model_name", "attention")
 _KEYS = [field.name for field in fields(MeasuredPass)]
 
 
@@ -33,8 +36,10 @@ def calibrate(folder: Path) -> CalibrationProfile:
     if not measured:
         raise PlannerError(f"{folder} has no readings to calibrate from: run prefill-decode and batching first.")
     last = max(measured, key=lambda record: record.date)
+    if lacking := [key for key in NEEDED if key not in last.conditions]:
+        raise PlannerError(f"The readings in {folder} do not say their {', '.join(lacking)}: measure again.")
     passes = tuple(found for record in measured if record.conditions == last.conditions for found in _passes(record))
-    return profile_of(passes, last.conditions, last.rows[0], last.date)
+    return profile_of(passes, last.conditions, _named_row(last), last.date)
 
 
 def profile_of(
@@ -110,7 +115,11 @@ def _error(error: float | None) -> str:
     return "" if error is None else f", a reading left out at most {error:.1%} off"
 
 
+def _named_row(record: Record) -> dict[str, Any]:
+    return next(row for row in record.rows if all(key in row for key in NAMES))
+
+
 def _passes(record: Record) -> Iterator[MeasuredPass]:
     for row in record.rows:
-        if all(key in row for key in _KEYS):
-            yield MeasuredPass(**{key: row[key] for key in _KEYS})
+        if all(key in row for key in (*_KEYS, *NAMES)):
+            yield validate(MeasuredPass, {key: row[key] for key in _KEYS}, f"A pass of {record.case}")

@@ -19,6 +19,8 @@ SECONDS = 300
 BINDINGS, SERVER, VLLM = "xllamacpp", "llama-server", "vllm"
 CPU_POOL_GIB = 1
 """vLLM on a CPU has no share of a card: its pool is stated."""
+VLLM_BLOCK = 128
+"""Tokens of a block, stated since the CPU's default is another than a card's."""
 _COMPUTED = r"compute buffer size"
 _DONE = {
     BINDINGS: _COMPUTED,
@@ -80,6 +82,7 @@ def command(name: str, asked: EngineStart) -> list[str]:
             ]
         case _:
             length = ["--max-model-len", str(asked.n_ctx), "--max-num-seqs", str(asked.n_parallel)]
+            length += ["--block-size", str(VLLM_BLOCK)]
             return ["vllm", "serve", asked.model, *length, "--load-format", "dummy", "--enforce-eager", "--port", "0"]
 
 

@@ -28,8 +28,8 @@ class Prediction:
         return sum(item.bytes for item in self.rank.items if item.kind is Kind.WEIGHTS)
 
     def cache_bytes(self, batch: int, tokens: int) -> int:
-        """Cache of *batch* equal requests in one batch: they share the counter of each sliding layer."""
-        return batch * self.rank.request_bytes(tokens) - (batch - 1) * self._counters_bytes()
+        """Cache of *batch* equal requests in one batch."""
+        return self.rank.cache_bytes(tokens, batch)
 
     def work(self, requests: int, new_tokens: int, cached_tokens: int) -> tuple[int, int]:
         """Bytes that a pass reads, and its operations; of a prompt the last position alone has logits."""
@@ -46,14 +46,6 @@ class Prediction:
         deployment = self.rank.deployment
         device = replace(deployment.device, bandwidth_bytes_per_s=1, fp16_flops_per_s=1)
         return prepare_speed(self.architecture, replace(deployment, device=device), frozenset())
-
-    def _counters_bytes(self) -> int:
-        windows = sum(
-            getattr(mixer, "window_tokens", None) is not None
-            for layer in self.architecture.layers
-            for mixer in layer.mixers
-        )
-        return windows * int(self.rank.deployment.settings.rule("window_counter_bytes"))
 
 
 def predict(architecture: Architecture, dtype: str, tensor_parallel: int = 1) -> Prediction:

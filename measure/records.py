@@ -8,7 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from planner.errors import PlannerError
+from planner.errors import BadFile
+from planner.units import shorten_path
 
 FOLDER_VARIABLE = "KVBUDGET_MEASUREMENTS"
 """Names another folder than ``measurements`` in the working one."""
@@ -63,24 +64,34 @@ def output_folder() -> Path:
 
 
 def append(record: Record, file: Path) -> None:
-    """Adds one line, on disk before this returns. A line cut short by a crash is closed first."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Adds one line, on disk before this returns. A line cut short by a crash is closed first.
+
+    Raises BadFile where it cannot be written, as on a full disk.
+    """
     text = json.dumps(asdict(record), ensure_ascii=False, sort_keys=True)
-    with file.open("ab+") as stream:
-        if stream.tell():
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                stream.write(b"\n")
-        stream.write(text.encode() + b"\n")
-        stream.flush()
-        os.fsync(stream.fileno())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab+") as stream:
+            if stream.tell():
+                stream.seek(-1, os.SEEK_END)
+                if stream.read(1) != b"\n":
+                    stream.write(b"\n")
+            stream.write(text.encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        raise BadFile(f"{shorten_path(file)} cannot be written: {error.strerror or error}.") from error
 
 
 def read(file: Path) -> list[Record]:
     """Every whole record of *file*, oldest first; a line cut short is passed over. No file: no records."""
     if not file.is_file():
         return []
-    return list(_parse(file.read_text(encoding="utf-8", errors="replace").splitlines(), file))
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(file)} cannot be read: {error.strerror or error}.") from error
+    return list(_parse(text.split("\n"), file))
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
@@ -98,6 +109,19 @@ def _parse(lines: Iterable[str], file: Path) -> Iterator[Record]:
         except ValueError:
             continue
         try:
-            yield Record(**values | {"outcome": Outcome(values["outcome"]), "rows": tuple(values["rows"])})
+            yield _record(values)
         except (TypeError, ValueError, KeyError) as error:
-            raise PlannerError(f"{file}, line {number} is not a record of a measurement: {error}.") from error
+            raise BadFile(
+                f"{shorten_path(file)}, line {number} is not a record of a measurement: {error}. Move the file away."
+            ) from error
+
+
+def _record(values: Any) -> Record:
+    """*values* as a record; raises TypeError, ValueError or KeyError where it is none."""
+    kinds = {"experiment": str, "case": str, "settings": dict, "conditions": dict, "date": str, "rows": list}
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind):
+            raise TypeError(f"{name} is no {kind.__name__}")
+    if not all(isinstance(row, dict) for row in values["rows"]):
+        raise TypeError("a row is no dict")
+    return Record(**values | {"outcome": Outcome(values["outcome"]), "rows": tuple(values["rows"])})

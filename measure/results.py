@@ -9,6 +9,7 @@ from measure.experiments import EXPERIMENTS
 
 RESULTS = "results"
 """The folder, within that of the records."""
+SHOWN = {"experiment", "lesson", "disagreements", "tables", "without_reading"}
 EVERYTHING = "everything"
 _DURATIONS = Path(__file__).parent / "durations.toml"
 
@@ -18,9 +19,11 @@ def results(folder: Path) -> list[dict[str, Any]]:
     found = []
     for name in EXPERIMENTS:
         try:
-            found.append(json.loads((folder / RESULTS / f"{name}.json").read_text(encoding="utf-8")))
+            result = json.loads((folder / RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
+        if isinstance(result, dict) and result.keys() >= SHOWN:
+            found.append(result)
     return found
 
 

@@ -62,6 +62,11 @@ class Transformers(Minimum):
             for rank in super().ranks(architecture, deployment)
         )
 
+    def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
+        """The requests are one batch, which has one counter for each sliding layer."""
+        counters = sum(spec.fixed_bytes for spec in specs if spec.max_tokens is not None)
+        return requests * self.sequence_bytes(specs, tokens) - max(0, requests - 1) * counters
+
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """What is gone from a card before anything is loaded; nothing of a CPU's memory."""
         if deployment.device.vendor == "cpu" or deployment.device.unified:

@@ -13,6 +13,7 @@ from planner.choices import Choices, choose
 from planner.engines.forward_pass import activation_bytes, layer_cache_bytes, pass_bytes, plain_shape
 from planner.formats import Role
 from planner.line_item import Basis, LineItem
+from planner.presets import load_preset
 from tests.builders import BF16, attention, latent, layer, model
 
 HIDDEN, INNER, VOCABULARY = 512, 2_048, 1_000
@@ -120,3 +121,13 @@ def test_a_peak_is_the_cache_and_what_stands_beside_it(batch: int, new: int, old
 def test_more_context_never_frees_memory(users: int) -> None:
     free = [ask(PLAIN, context=tokens, users=users).free_bytes for tokens in (1, 2, 10, 100, 1_000, 10_000)]
     assert free == sorted(free, reverse=True)
+
+
+def test_a_batch_has_one_counter_for_each_sliding_layer() -> None:
+    """Gemma-3-270M: 15 of 18 layers have a window, each with one integer of 8 bytes for the whole batch."""
+    gemma = load_preset("gemma-3-270m")
+    one, four = (
+        next(item.bytes for item in ask(gemma, users=users, context=100).items if item.name == "cache")
+        for users in (1, 4)
+    )
+    assert 4 * one - four == 3 * 15 * 8

@@ -42,6 +42,21 @@ def test_llama_cpp_prints_what_is_planned(tmp_path: Path) -> None:
     assert second["measured_cache_bytes"] == pytest.approx(4 * 1_280 * 4 * 2 * 64 * 34 / 32, abs=5_300)
 
 
+def test_vllm_on_a_cpu_prints_the_planned_concurrency(tiny: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3 layers of 2 key-value heads of 16 in 16 bit: 49,152 B a block of 128, 21,845 blocks in 1 GiB, 9 a request."""
+    log = (
+        f"(EngineCore pid=1) INFO 11-30 09:11:04 [core.py:133] Initializing a V1 LLM engine (v0.32.0) with config: "
+        f"model='{tiny.model}', speculative_config=None, dtype=torch.bfloat16, max_seq_len=1100\n"
+        "(EngineCore pid=1) INFO 11-30 09:11:50 [kv_cache_utils.py:2327] CPU KV cache size: 2,669,942 tokens, "
+        "Maximum concurrency for 1,100 tokens per request: 2427.22x\n"
+    )
+    monkeypatch.setattr(engines, "start_up", lambda name, asked: log)
+    monkeypatch.setattr(trained, "folder", lambda: Path(tiny.model))
+    report = trial(engine, [case(VLLM, 4, "f16")], tiny)
+    assert report.disagreements == ()
+    assert report.lesson == "vllm printed 1 of 1 figures as planned, to the last digit, in 1 starts."
+
+
 def test_an_engine_that_says_nothing_of_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(engines, "start_up", lambda name, asked: "hello\n")
     setup = Setup(model=str(tiny_gguf.write(tmp_path / "tiny.gguf")))
@@ -63,7 +78,9 @@ def test_what_is_installed_is_found_by_bindings_and_binaries(monkeypatch: pytest
     assert " ".join(engines.command(SERVER, asked)).startswith(
         "llama-server -m /m.gguf -c 4400 -np 4 -ctk q8_0 -ctv q8_0"
     )
-    assert "--max-model-len 4400 --max-num-seqs 4 --load-format dummy" in " ".join(engines.command(VLLM, asked))
+    assert "--max-model-len 4400 --max-num-seqs 4 --block-size 128 --load-format dummy" in " ".join(
+        engines.command(VLLM, asked)
+    )
 
 
 def test_a_start_is_ended_once_it_has_said_enough() -> None:

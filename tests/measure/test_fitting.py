@@ -1,14 +1,16 @@
 """What is fitted to measured passes comes out as it was put in, exact items stay out, and kept profiles refit."""
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measure.calibrate import default_name, keep, profile_of
+from measure.calibrate import calibrate, default_name, keep, profile_of
 from measure.fitting import line, measured_items, measured_speed
+from measure.records import Outcome, Record, append
 from planner.calibration import MeasuredPass
 from planner.errors import PlannerError
 from planner.profile_files import SHIPPED, find_profile, load_profile, profile_paths
@@ -117,3 +119,17 @@ def test_stored_readings_give_the_stored_profile_again(name: str) -> None:
     source = stored.items[0].source
     assert measured_items(stored.passes, source) == stored.items
     assert measured_speed(stored.passes) == stored.speed
+
+
+def test_readings_that_are_no_numbers_are_refused_by_name(tmp_path: Path) -> None:
+    rows = tuple(asdict(one) | ROW for one in passes())
+    record = Record(
+        experiment="batching", case="32 requests", settings={}, conditions=CONDITIONS, outcome=Outcome.MEASURED,
+        date=DATE, seconds=1.0, rows=(*rows, rows[0] | {"seconds": "long"}),
+    )  # fmt: skip
+    append(record, tmp_path / "batching.jsonl")
+    with pytest.raises(PlannerError, match="A pass of 32 requests is not valid: seconds"):
+        calibrate(tmp_path)
+    append(replace(record, rows=rows, conditions={"torch": "2"}), tmp_path / "batching.jsonl")
+    with pytest.raises(PlannerError, match="do not say their device, device_bytes, transformers, dtype"):
+        calibrate(tmp_path)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,12 @@ from tests.measure.stand_in_experiment import case
 
 GIB = 2**30
 CONDITIONS = {"device": "test", "torch": "2"}
+
+
+RECORD = Record(
+    experiment="stand-in", case="rows", settings={}, conditions=CONDITIONS, outcome=Outcome.MEASURED,
+    date="2026-11-30T08:00:00+00:00", seconds=1.0, rows=({"tokens": 1},),
+)  # fmt: skip
 
 
 def run(*cases: Case, file: Path, conditions: dict[str, str] = CONDITIONS, **options: object) -> list[Record]:
@@ -109,10 +116,31 @@ def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
     assert read(file) == [record, record]
 
 
-def test_a_foreign_line_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"rows": [], "outcome": "measured"}\n', encoding="utf-8")
-    with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement"):
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"rows": [], "outcome": "measured"}',
+        "[]",
+        "7",
+        '"text"',
+        json.dumps(asdict(RECORD) | {"rows": [1]}),
+        json.dumps(asdict(RECORD) | {"date": None}),
+        json.dumps(asdict(RECORD) | {"outcome": "maybe"}),
+        json.dumps(asdict(RECORD) | {"more": 1}),
+    ],
+)
+def test_a_foreign_line_is_one_sentence(tmp_path: Path, line: str) -> None:
+    (tmp_path / "a.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement: .+\. Move the file away\.$"):
         read(tmp_path / "a.jsonl")
+
+
+def test_a_place_that_takes_no_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(PlannerError, match=r"a\.jsonl cannot be written"):
+        append(RECORD, tmp_path / "file" / "a.jsonl")
+    with pytest.raises(PlannerError, match="cannot be written: No space left on device"):
+        append(RECORD, Path("/dev/full"))
 
 
 def test_progress_as_json_counts_parts_of_a_case(tmp_path: Path) -> None:
