@@ -129,6 +129,10 @@ def draft_settings(data: EngineData, choices: Choices) -> tuple[str, ...]:
         return (f"speculative_method={name}", f"num_speculative_tokens={tokens}")
     if "spec_type" in data.settings and f"draft-{name}" in data.settings["spec_type"].choices:
         return (f"spec_type=draft-{name}", f"spec_draft_n_max={tokens}")
+    algorithm = {"mtp": "nextn", "ngram": "ngram"}.get(name)
+    if "speculative_algorithm" in data.settings and algorithm:
+        # SGLang counts the token that the model gives itself among those of a step.
+        return (f"speculative_algorithm={algorithm}", f"speculative_num_draft_tokens={tokens + 1}")
     return ()
 
 

@@ -89,6 +89,19 @@ def test_prediction_layers_are_what_the_parameters_say() -> None:
     assert own == ask(**served, set=("num_speculative_tokens=1", "speculative_method=mtp"))
 
 
+@pytest.mark.parametrize(
+    ("engine", "settings_of_its_own"),
+    [
+        ("vllm", ("num_speculative_tokens=3", "speculative_method=mtp")),
+        ("sglang", ("speculative_algorithm=nextn", "speculative_num_draft_tokens=4")),
+        ("llama_cpp", ("spec_type=draft-mtp", "spec_draft_n_max=3")),
+    ],
+)
+def test_an_engine_that_drafts_itself_counts_it_itself(engine: str, settings_of_its_own: tuple[str, ...]) -> None:
+    options = {"model": "qwen3-next-80b-a3b", "memory": "400GiB", "engine": engine}
+    assert ask(**options, draft_model="mtp", draft_tokens=3) == ask(**options, set=settings_of_its_own)
+
+
 @settings(max_examples=25)
 @given(st.sampled_from(["llama-3.2-1b", "eagle", "ngram"]), st.integers(1, 64), st.integers(1, 64))
 def test_a_draft_never_leaves_more_context(name: str, tokens: int, users: int) -> None:
