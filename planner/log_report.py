@@ -1,7 +1,7 @@
 """All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from planner.architecture import Architecture
 from planner.budget import prepare
@@ -12,7 +12,7 @@ from planner.log_choices import Lack, Told, choices_from_log
 from planner.log_comparison import Compared, compare
 from planner.log_profile import profile_from
 from planner.logs.readings import Failure, Readings, Start
-from planner.units import format_count
+from planner.units import format_bytes, format_count
 from planner.would_start import Try, would_start
 
 
@@ -50,6 +50,7 @@ def report_log(
     without a start, or with fewer.
     """
     start, number = find_start(found, number)
+    start = _without_room(start)
     told = choices_from_log(start, given)
     chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
@@ -75,6 +76,15 @@ def report_log(
         lacks=told.lacks,
         missing=missing,
     )
+
+
+def _without_room(start: Start) -> Start:
+    """*start* as one that failed where nothing is left for the cache, even if the line that says so is missing."""
+    pool = start.least("pool")
+    if start.failure is not None or pool is None or pool.value > 0:
+        return start
+    said = f"{format_bytes(round(pool.value))} are left for the cache."
+    return replace(start, failure=Failure(kind="pool", message=said, line=pool.line))
 
 
 def _chosen(told: Told, architecture: Architecture | None) -> tuple[Chosen | None, str]:

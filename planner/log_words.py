@@ -86,7 +86,8 @@ def log_title(report: LogReport) -> str:
         return f"It started, with {_size(figures['pool'])} for the cache"
     if "cache" in figures or "cache_total" in figures:
         return f"It started, with {_size(figures.get('cache') or figures['cache_total'])} of cache"
-    return f"{len(report.readings)} figures, and no failure among them"
+    number = len(report.readings)
+    return f"{number} figure{'s' if number > 1 else ''}, and no failure"
 
 
 def log_sentence(report: LogReport) -> str:
@@ -157,6 +158,9 @@ def _request_why(figures: Figures, report: LogReport) -> str:
 
 
 def _pool_title(figures: Figures, report: LogReport) -> str:
+    pool = figures.get("pool", 0)
+    if pool < 0:
+        return f"It did not start: {_size(-pool)} short before any cache"
     return "It did not start: nothing is left for the cache"
 
 

@@ -14,6 +14,7 @@ from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
 from planner.log_choices import choices_from_log, identify
 from planner.log_report import LogReport, report_log
+from planner.log_words import log_title
 from planner.logs.read import read_log
 from planner.units import GIB
 from planner.verdict import room_bytes
@@ -112,6 +113,43 @@ def test_a_start_with_too_many_sequences_for_its_states_gets_the_number() -> Non
     assert found.failure.kind == "states"
     tries = {one.option: one for one in found.would_start}
     assert tries["--max-num-seqs 184"].starts
+
+
+def test_a_log_that_ends_with_nothing_left_is_one_that_failed() -> None:
+    log = (
+        "vLLM API server version 0.11.0\nnon-default args: {'model': 'Qwen/Qwen3-8B', 'max_model_len': 4096}\n"
+        "Model loading took 15.27 GiB and 3.1 seconds\nAvailable KV cache memory: -1.03 GiB\n"
+    )
+    found = report(log, replace(NOTHING_GIVEN, memory="15.8GiB"))
+    assert found.failure is not None
+    assert found.failure.kind == "pool"
+    assert log_title(found) == "It did not start: 1.03 GiB short before any cache"
+    assert any(one.starts for one in found.would_start)
+
+
+@pytest.mark.parametrize(
+    ("log", "title"),
+    [
+        ("Model loading took 15.27 GiB", "1 figure, and no failure"),
+        ("# GPU blocks: 1000, # CPU blocks: 2048\nModel loading took 15.27 GiB", "2 figures, and no failure"),
+        ("GPU KV cache size: 24,976 tokens", "It started, with room for 24,976 tokens"),
+        ("llama_kv_cache:      CUDA0 KV buffer size =  1024.00 MiB", "It started, with 1.00 GiB of cache"),
+        ("No available memory for the cache blocks", "It did not start: nothing is left for the cache"),
+        ("max_num_seqs (256) exceeds available Mamba cache blocks (184).", "It did not start: room for 184 requests"),
+        (
+            "Free memory on device (15.3/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, "
+            "21.28 GiB)",
+            "It did not start: 5.98 GiB of the card are taken by others",
+        ),
+        ("Tried to allocate 2.00 GiB", "It ran out of memory, asking for 2.00 GiB more"),
+        (
+            "max seq len (8192) is larger than the maximum number of tokens that can be stored in KV cache (4000)",
+            "It did not start: there is room for 4,000 tokens",
+        ),
+    ],
+)
+def test_the_title_says_what_happened(log: str, title: str) -> None:
+    assert log_title(report(log)) == title
 
 
 def test_a_card_in_use_gets_the_share_that_is_free() -> None:

@@ -14,7 +14,7 @@ from planner.units import parse_bytes, shorten
 from ui import form
 
 WHOLE_NUMBERS = {"context": MAX_TOKENS, "users": MAX_USERS, "device_count": MAX_PARALLEL}
-SIZES = ("memory", "overhead")
+SIZES = ("memory", "overhead", "host_memory")
 NOTES = "_address_notes"
 """Where the session keeps what a link asked for in vain, until the reader changes something."""
 

@@ -52,6 +52,7 @@ DEFAULTS: State = {
     "profile": NONE,
     "device_count": 1,
     "overhead": "",
+    "host_memory": "",
     "custom": "",
 }
 """Every field with the value it has when a link says nothing."""
@@ -110,6 +111,7 @@ def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
         context=fields["context"],
         users=fields["users"],
         overhead=_overhead(fields),
+        host_memory=fields["host_memory"].strip() or None,
     )
 
 
@@ -128,6 +130,7 @@ def to_state(choices: Choices) -> dict[str, Any]:
         "profile": choices.profile or NONE,
         "device_count": card_count(choices),
         "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NONE,
+        "host_memory": choices.host_memory or "",
     }
     if choices.device is None:
         state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}

@@ -53,6 +53,21 @@ def item_table(answer: Answer, chosen: Chosen) -> str:
 <tbody>{"".join(rows)}</tbody><tfoot>{_last_line(answer)}</tfoot></table></div>"""
 
 
+def host_table(answer: Answer) -> str:
+    """What lies in the machine's own memory, adding up to the last line."""
+    rows = [
+        _row(item_name(item), f"background:{_COLOURS[item.kind]}", item.bytes, _spread(item), item.basis,
+             answer.host_bytes, [_source(item)])
+        for item in answer.host_items
+    ]  # fmt: skip
+    offered = "" if answer.host_memory_bytes is None else f", of {format_bytes(answer.host_memory_bytes)}"
+    return f"""{STYLE}<div class="kv-card"><table class="kv-items">
+<thead><tr><th scope="col">In main memory</th><th scope="col">GiB</th><th scope="col" class="kv-share">Share</th>
+<th scope="col" class="kv-basis">Basis</th></tr></thead>
+<tbody>{"".join(rows)}</tbody><tfoot><tr><td>Needed{offered}</td><td>{answer.host_bytes / GIB:.2f}</td>
+<td class="kv-share"></td><td></td></tr></tfoot></table></div>"""
+
+
 def _last_line(answer: Answer) -> str:
     if answer.free_bytes >= 0:
         what, size = "Card, usable", answer.memory_bytes
@@ -70,10 +85,13 @@ def _item_row(item: LineItem, answer: Answer, chosen: Chosen) -> str:
         case _:
             details = [_source(item)]
     swatch = f"background:{_COLOURS[item.kind]}" if item.name != OUTSIDE else _dashed(colours.RULE)
-    spread = ""
-    if item.low_bytes != item.high_bytes:
-        spread = f"<small>{item.low_bytes / GIB:.2f} – {item.high_bytes / GIB:.2f}</small>"
-    return _row(item_name(item), swatch, item.bytes, spread, item.basis, answer.memory_bytes, details)
+    return _row(item_name(item), swatch, item.bytes, _spread(item), item.basis, answer.memory_bytes, details)
+
+
+def _spread(item: LineItem) -> str:
+    if item.low_bytes == item.high_bytes:
+        return ""
+    return f"<small>{item.low_bytes / GIB:.2f} – {item.high_bytes / GIB:.2f}</small>"
 
 
 def _free_row(answer: Answer) -> str:

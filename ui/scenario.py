@@ -173,6 +173,7 @@ def _more_fields() -> None:
     )
     fields.text("overhead", "Runtime and all else", help=_OVERHEAD_HELP, placeholder=_usual_overhead())
     runtime_note()
+    fields.text("host_memory", "Main memory to give", placeholder="not asked", help=_HOST_HELP)
     fields.segments("quantize", "Which weights take the format", form.QUANTIZE, help=_QUANTIZE_HELP)
     caches = [form.SAME, *form.format_names("cache")]
     fields.select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
@@ -197,6 +198,10 @@ _OVERHEAD_HELP = (
     "Everything on the card that is neither weights nor cache: libraries, activations, fragments. Empty: the items "
     "that the engine has for them, each with its spread, and 1.5GiB where it has none. A size such as 2GiB takes their "
     "place; *none* counts nothing."
+)
+_HOST_HELP = (
+    "What the machine's own memory has for the model, such as 32GiB: llama.cpp and Ollama put layers, experts and the "
+    "embedding there. Empty: counted, but without a limit."
 )
 _QUANTIZE_HELP = (
     "*linear*: the large matrices; embedding, head and norms stay 16 bit. *all*: every parameter. "

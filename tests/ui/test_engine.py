@@ -141,3 +141,20 @@ def test_the_minimum_stands_beside_what_every_engine_reserves(open_app: OpenApp)
 def test_an_engine_that_cannot_is_left_out_with_a_sentence(open_app: OpenApp) -> None:
     app = open_app(kv_cache="q4_0")
     assert "cannot keep its cache in q4_0; choose one of:" in words(app).partition("**vLLM** is left out: ")[2]
+
+
+def test_what_lies_in_main_memory_has_a_table_and_a_limit_of_its_own(open_app: OpenApp) -> None:
+    link = {"model": "qwen3-30b-a3b", "engine": "llama_cpp", "weights": "q4_k_m", "set": "n_cpu_moe=40"}
+    choices = Choices(
+        model="qwen3-30b-a3b", device="rtx-4090", engine="llama_cpp", weights="q4_k_m", set=("n_cpu_moe=40",),
+        context=8_192, users=4,
+    )  # fmt: skip
+    chosen = choose(choices)
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    app = open_app(**link)
+    assert f"<td>Needed</td><td>{found.host_bytes / 2**30:.2f}</td>" in words(app)
+    app.text_input(key="host_memory").set_value("8GiB").run()
+    assert "main memory is" in app.title[0].value
+    assert "--host-memory 8GiB" in words(app)
+    app.text_input(key="host_memory").set_value("plenty").run()
+    assert "host_memory 'plenty' is not a size" in words(app)

@@ -18,7 +18,7 @@ from ui.draw import draw
 from ui.engine_comparison import minimum_and_reserved
 from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
-from ui.item_table import item_table
+from ui.item_table import host_table, item_table
 from ui.scenario import Scenario, apply, scenario
 from ui.words import BASIS_WORDS, ICONS, set_up_line
 
@@ -128,6 +128,8 @@ def _memory(chosen: Chosen, answer: Answer) -> None:
         key="card_bar",
     )
     st.html(item_table(answer, chosen))
+    if answer.host_items:
+        st.html(host_table(answer))
     used = [basis for basis in Basis if any(item.basis is basis for item in answer.items)]
     badges = " · ".join(f"**{basis}** {BASIS_WORDS[basis]}" for basis in used)
     st.caption(f"{_card_words(device)}Click an item for its formula. Badges: {badges}.")
