@@ -142,8 +142,10 @@ def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBud
     each = [replace(deployment, device=stage) for stage in deployment.stages] if deployment.cards else [deployment]
     runtime = {mine.device: _runtime(engine, architecture, mine) for mine in each}
     ranks = tuple(
-        _rank_budget(engine, rank, runtime[mine.device], architecture, mine)
-        for rank, mine in zip(parts, cycle(each), strict=False)
+        _rank_budget(
+            engine, rank, runtime[mine.device] + (_desktop(engine, mine) if index == 0 else ()), architecture, mine
+        )
+        for index, (rank, mine) in enumerate(zip(parts, cycle(each), strict=False))
     )
     return ranks if deployment.draft is None else tuple(_with_draft(rank, rank is ranks[-1]) for rank in ranks)
 
@@ -253,6 +255,12 @@ def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment)
         return items
     profile.check(deployment.subject(architecture.name))
     return profile.measured(items, deployment.conditions(architecture.name))
+
+
+def _desktop(engine: Engine, deployment: Deployment) -> tuple[LineItem, ...]:
+    """What the screen takes of the first card; nothing of a pool that is a share of the whole card."""
+    is_counted = deployment.desktop is not None and engine.counts_what_is_used and deployment.overhead_bytes is None
+    return (deployment.desktop,) if is_counted and deployment.desktop is not None else ()
 
 
 def _rank_budget(

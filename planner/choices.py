@@ -58,6 +58,7 @@ class Choices:
     replicas: int = 1
     overhead: str | None = None
     host_memory: str | None = None
+    display: bool = False
     profile: str | None = None
     draft_model: str | None = None
     draft_tokens: int | None = None
@@ -114,6 +115,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
         profile=None if choices.profile is None else _load_profile(choices.profile),
         draft=None if drafting else draft,
+        desktop=presets.desktop_use() if choices.display else None,
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
+from planner.line_item import LineItem
 from planner.records import dataclass
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Deployment:
     *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
     items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
     settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
+    *desktop* is what a screen takes of the first card, ``None`` where it shows none.
     """
 
     device: Device
@@ -81,6 +83,7 @@ class Deployment:
     profile: "CalibrationProfile | None" = None
     draft: "Draft | None" = None
     pool_bytes: int | None = None
+    desktop: LineItem | None = None
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):

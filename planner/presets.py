@@ -15,12 +15,14 @@ from planner.deployment import Device
 from planner.engine_data import EngineData, parse_engine_data
 from planner.errors import BadPreset, UnknownName
 from planner.formats import GgufMix, MixRule, NumberFormat, Scale
+from planner.line_item import Basis, Kind, LineItem
 from planner.readers.families import parse_family
 from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.records import dataclass
 from planner.toml_tables import TomlTables
+from planner.units import MIB
 
 if TYPE_CHECKING:
     from planner.readers.gguf_knowledge import GgufKnowledge
@@ -242,6 +244,22 @@ def _model(tables: TomlTables, name: str) -> ModelPreset:
 def models() -> tuple[ModelPreset, ...]:
     """Every model preset, by family."""
     return tuple(_model(tables, name) for tables in _model_tables() for name in tables)
+
+
+@cache
+def desktop_use() -> LineItem:
+    """What a desktop takes of the card that shows it."""
+    row = load_toml(PRESETS / "desktop.toml")["use"]
+    low, expected, high = (round(row["mib"][name] * MIB) for name in ("low", "expected", "high"))
+    return LineItem(
+        name="desktop",
+        kind=Kind.RUNTIME,
+        bytes=expected,
+        low_bytes=low,
+        high_bytes=high,
+        basis=Basis.ASSUMED,
+        source="the screen that this card shows: public start-ups",
+    )
 
 
 @cache

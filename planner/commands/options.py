@@ -71,6 +71,7 @@ def add_storage(parser: argparse.ArgumentParser) -> None:
         "--profile",
         help="what was measured on this card: a name from 'kvbudget profiles', or a file of 'kvbudget log --save'",
     )
+    parser.add_argument("--display", action="store_true", help="the card shows the machine's screen as well")
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
 
 

@@ -54,6 +54,7 @@ class Engine(Protocol):
     """One engine's own arithmetic. All bytes are one device's.
 
     *cache_basis* is what the bytes of a request rest on. *follows_card*: caches or runtime depend on the card's size.
+    *counts_what_is_used*: what others hold of the card lessens the pool; not so for a share of the whole card.
     *splits_layers*: several devices, if nothing more is said, mean whole layers on each and not a share of every layer.
     *has_runtime_items*: it says itself what it takes beside weights and cache, so that no flat figure is needed.
     """
@@ -61,6 +62,7 @@ class Engine(Protocol):
     name: str
     cache_basis: Basis
     follows_card: bool
+    counts_what_is_used: bool
     splits_layers: bool
     has_runtime_items: bool
 
@@ -119,6 +121,7 @@ class PerRequest:
     """Defaults for an engine that keeps every request by itself, and counts nothing in the machine's own memory."""
 
     splits_layers = False
+    counts_what_is_used = True
     has_runtime_items = True
 
     def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from planner.answer import answer
+from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.line_item import Basis, Kind
+from planner.units import MIB
 
 ENGINES = ("vllm", "sglang", "tensorrt_llm", "lmdeploy", "llama_cpp", "ik_llama_cpp", "ollama", "transformers")
 CARDS = ("rtx-4090", "h100-sxm", "mi300x", "arc-pro-b60", "dgx-spark", "m4-max-128gb")
@@ -32,3 +33,29 @@ def test_vllm_has_an_item_for_each_cause(version: str) -> None:
     names = {item.name for item in found.items if item.basis is Basis.ASSUMED}
     graphs = {"CUDA graphs"} if version in ("0.20", "0.26", "0.32") else set()
     assert names == {"activation peak", "encoder peak", "non-torch memory"} | graphs
+
+
+def plan_on_a_display(engine: str, *settings: str) -> Answer:
+    choices = Choices(model="llama-3.1-8b", device="rtx-4090", weights="fp8", engine=engine, set=settings, display=True)
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "transformers", "minimum"])
+def test_a_desktop_is_an_item_where_the_pool_is_what_is_free(engine: str) -> None:
+    (desktop,) = (item for item in plan_on_a_display(engine).items if item.name == "desktop")
+    assert (desktop.low_bytes, desktop.bytes, desktop.high_bytes) == (30 * MIB, 300 * MIB, 1_570 * MIB)
+
+
+def test_vllm_keeps_its_share_beside_a_desktop_or_does_not_start() -> None:
+    """Its pool is a share of the whole card; only the start asks that so much is free."""
+    usual = plan_on_a_display("vllm", "gpu_memory_utilization=0.9")
+    assert not any(item.name == "desktop" for item in usual.items)
+    assert usual.fits
+    greedy = plan_on_a_display("vllm", "gpu_memory_utilization=0.99")
+    assert greedy.report is not None
+    # 1,570 of 24,217 MiB are 6.5%.
+    assert greedy.report.refusals == (
+        "vLLM would refuse to start: a desktop takes about 0.29 GiB of the card, and gpu_memory_utilization = 0.99 "
+        "asks for more than is left; 0.93 starts beside any.",
+    )

@@ -25,6 +25,7 @@ class Vllm(PerRequest):
     name = "vllm"
     cache_basis = Basis.RULE
     follows_card = True
+    counts_what_is_used = False
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""

@@ -119,6 +119,7 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
             f"{format_bytes(first.request_bytes)} of cache and {format_bytes(first.pool_bytes)} are there; "
             f"the longest that starts is {longest:,}."
         )
+    found += _unfree(deployment)
     sequences = options(deployment).max_num_seqs
     is_checked = deployment.settings.rule("state_blocks_checked") and not deployment.settings.flag("enforce_eager")
     if is_checked and first.grouping.has_states and first.num_blocks < sequences:
@@ -127,6 +128,21 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
             f"there are for recurrent states; --set max_num_seqs={max(1, first.num_blocks)} starts."
         )
     return found
+
+
+def _unfree(deployment: Deployment) -> list[str]:
+    """vLLM asks for its whole share to be free when it starts, whoever holds the rest."""
+    settings, desktop, memory_bytes = deployment.settings, deployment.desktop, deployment.device.memory_bytes
+    share = settings.number("gpu_memory_utilization")
+    if desktop is None or settings.integer("kv_cache_memory_bytes") is not None:
+        return []
+    if memory_bytes - desktop.bytes >= memory_bytes * share:
+        return []
+    most = max(0, (memory_bytes - desktop.high_bytes) * 100 // memory_bytes) / 100
+    return [
+        f"vLLM would refuse to start: a desktop takes about {format_bytes(desktop.bytes)} of the card, and "
+        f"gpu_memory_utilization = {share:g} asks for more than is left; {most:g} starts beside any."
+    ]
 
 
 def _notes(deployment: Deployment) -> list[str]:
