@@ -11,7 +11,7 @@ from planner.readers.file_layer import Reference, StoredKind, layer_tensors
 from planner.readers.packed_tensors import Weight, weights
 from planner.readers.safetensors import missing_sentence
 from planner.readers.stored_tensors import StoredTensors
-from planner.readers.tensor_roles import Part, Place, place_of, role_of
+from planner.readers.tensor_roles import Part, Place, located, role_of
 from planner.units import format_bytes, format_count
 
 _MTP = "multi_token_prediction"
@@ -70,19 +70,19 @@ def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
     number = len(architecture.layers)
     is_tied = not any(tensor.role is Role.HEAD for tensor in architecture.tensors)
     for weight in weights(stored):
-        place = place_of(weight.name)
+        place, index = located(weight.name)
         kind = _kind(weight, place)
         if place.part is Part.BUFFER:
             found.buffer_bytes += weight.bytes
         elif place.part is Part.TOWER:
             found.towers[place.kind][kind] += 1
         elif place.part is Part.MTP:
-            found.mtp[place.index][kind] += 1
+            found.mtp[index][kind] += 1
         elif place.part is Part.LAYER:
-            if place.index < number:
-                found.layers[place.index][kind] += 1
+            if index < number:
+                found.layers[index][kind] += 1
             else:
-                found.mtp[place.index - number][kind] += 1
+                found.mtp[index - number][kind] += 1
         elif is_tied and kind.role is Role.HEAD:
             found.tied_head_bytes += weight.bytes
         else:

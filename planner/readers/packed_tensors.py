@@ -9,16 +9,15 @@ https://github.com/bitsandbytes-foundation/bitsandbytes, https://github.com/turb
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 from planner.readers.safetensors_header import DTYPE_BITS
 from planner.readers.stored_tensors import StoredTensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weight:
+class Weight(NamedTuple):
     """One weight as the model sees it; *shape* is None where the headers do not tell, without elements for lone scales.
 
     *bytes* includes every companion's; *packed_bytes* is the packed weight's own, from which bits per element follow.
@@ -63,6 +62,8 @@ def weights(tensors: Iterable[StoredTensor]) -> Iterator[Weight]:
 
 def _split(name: str) -> tuple[str, str]:
     """The name of the weight that a tensor belongs to, and which part of it it is; "" for the weight itself."""
+    if name.endswith(".weight"):
+        return name, ""
     if ".weight." in name and (match := _BITSANDBYTES.fullmatch(name)):
         return match[1], match[2].partition(".")[0]
     module, dot, last = name.rpartition(".")
@@ -108,59 +109,62 @@ def _with_companions(base: str, main: StoredTensor, parts: Mapping[str, StoredTe
     return Weight(
         name=base,
         dtype=main.dtype,
-        shape=_shape(main, parts),
+        shape=_shape(main.dtype, main.shape, tuple((part, tensor.shape) for part, tensor in parts.items())),
         bytes=sum(tensor.bytes for tensor in parts.values()),
         packed_bytes=main.bytes,
         is_packed=True,
     )
 
 
-def _shape(main: StoredTensor, parts: Mapping[str, StoredTensor]) -> tuple[int, ...] | None:
-    """The weight's own shape, rows first, or None where only the config can tell."""
-    shapes = {part: tensor.shape for part, tensor in parts.items()}
+@lru_cache(maxsize=4096)
+def _shape(
+    dtype: str, own: tuple[int, ...], companions: tuple[tuple[str, tuple[int, ...]], ...]
+) -> tuple[int, ...] | None:
+    """The shape of a weight stored as *dtype* and *own*, rows first, or None where only the config can tell."""
+    shapes = dict(companions)
     if "qweight" in shapes:
-        return _gptq_or_awq(main, shapes)
-    if "blocks" in shapes and len(main.shape) >= 2:
+        return _gptq_or_awq(dtype, own, shapes)
+    if "blocks" in shapes and len(own) >= 2:
         # Microscaling blocks: two 4-bit elements a byte.
-        return (*main.shape[:-2], 2 * main.shape[-2] * main.shape[-1])
+        return (*own[:-2], 2 * own[-2] * own[-1])
     if "suh" in shapes and "svh" in shapes:
         return (*shapes["svh"], *shapes["suh"])
-    if "q_invperm" in shapes and len(main.shape) == 2:
-        return (main.shape[1], *shapes["q_invperm"])
-    if "absmax" in shapes and main.dtype == "U8":
+    if "q_invperm" in shapes and len(own) == 2:
+        return (own[1], *shapes["q_invperm"])
+    if "absmax" in shapes and dtype == "U8":
         return None
     if "weight_packed" in shapes:
-        return _packed_rows(main, shapes)
-    if main.dtype == "U8" or (main.dtype == "I8" and _is_two_a_byte(main.shape, shapes)):
-        return _two_a_byte(main.shape)
-    return None if main.dtype in ("U32", "I32") or "W_q" in shapes else main.shape
+        return _packed_rows(dtype, own, shapes)
+    if dtype == "U8" or (dtype == "I8" and _is_two_a_byte(own, shapes)):
+        return _two_a_byte(own)
+    return None if dtype in ("U32", "I32") or "W_q" in shapes else own
 
 
-def _gptq_or_awq(main: StoredTensor, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+def _gptq_or_awq(dtype: str, own: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
     """GPTQ packs along the input, AWQ along the output; scales are [groups, output] in both."""
     scales, zeros = shapes.get("scales", ()), shapes.get("qzeros", ())
-    if len(main.shape) != 2 or len(scales) != 2:
+    if len(own) != 2 or len(scales) != 2:
         return None
-    word = DTYPE_BITS[main.dtype]
+    word = DTYPE_BITS[dtype]
     out = scales[1]
-    if main.shape[1] != out:
-        return (out, main.shape[0])
+    if own[1] != out:
+        return (out, own[0])
     if shapes.get("g_idx", (0,))[0]:
         return (out, shapes["g_idx"][0])
     bits = word * zeros[1] // out if len(zeros) == 2 and out else 0
-    return (out, main.shape[0] * word // bits) if bits else None
+    return (out, own[0] * word // bits) if bits else None
 
 
-def _packed_rows(main: StoredTensor, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+def _packed_rows(dtype: str, own: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
     """compressed-tensors: rows are outputs; packed zero points tell the bits of packed words."""
-    if main.dtype == "U8":
-        return _two_a_byte(main.shape)
+    if dtype == "U8":
+        return _two_a_byte(own)
     zeros = shapes.get("weight_zero_point", ())
-    if len(main.shape) != 2 or len(zeros) != 2 or not main.shape[0]:
+    if len(own) != 2 or len(zeros) != 2 or not own[0]:
         return None
-    word = DTYPE_BITS[main.dtype]
-    bits = word * zeros[0] // main.shape[0]
-    return (main.shape[0], main.shape[1] * word // bits) if bits else None
+    word = DTYPE_BITS[dtype]
+    bits = word * zeros[0] // own[0]
+    return (own[0], own[1] * word // bits) if bits else None
 
 
 def _two_a_byte(shape: tuple[int, ...]) -> tuple[int, ...]:

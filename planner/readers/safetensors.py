@@ -77,7 +77,7 @@ def index_total_bytes(text: bytes, what: str) -> int | None:
 
 def _parse_index(text: bytes, what: str) -> tuple[dict[str, str], object]:
     """An index's ``weight_map`` from tensor names to files, and its ``metadata``."""
-    index = load_json(text, what)
+    index = load_json(text, what, b'.safetensors"')
     weight_map = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(index, dict) or not isinstance(weight_map, dict) or not weight_map:
         raise BadFile(f"{what} has no weight_map from tensor names to files.")

@@ -47,9 +47,9 @@ def parse_header(text: bytes, data_bytes: int | None, what: str) -> list[StoredT
 
     ``None``: only the file's beginning is there. Raises BadFile for what does not describe exactly these bytes.
     """
-    entries = _object(load_json(text, what), what)
-    shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
-    placed = [_tensor(name, entry, shapes, what) for name, entry in entries.items() if name != _METADATA]
+    entries = _object(load_json(text, what, b'"data_offsets"'), what)
+    known: _Known = {}
+    placed = [_placed(name, entry, known, what) for name, entry in entries.items() if name != _METADATA]
     placed.sort(key=lambda one: one[:2])
     end = 0
     for start, stop, tensor in placed:
@@ -66,8 +66,12 @@ def parse_header(text: bytes, data_bytes: int | None, what: str) -> list[StoredT
     return [tensor for _, _, tensor in placed]
 
 
-def load_json(text: bytes, what: str) -> object:
-    """JSON without duplicate keys; raises BadFile where it is not, is too deep, or is not text."""
+def load_json(text: bytes, what: str, entry: bytes = b"") -> object:
+    """JSON without duplicate keys; raises BadFile where it is not, is too deep, or is not text.
+
+    *entry* stands once in each entry of the object inside: where it stands as often as there are entries, none was
+    named twice, and a name that was is only looked for otherwise, which takes twice the time.
+    """
 
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
@@ -76,7 +80,12 @@ def load_json(text: bytes, what: str) -> object:
         return found
 
     try:
-        return json.loads(text.decode(), object_pairs_hook=unique)
+        decoded = text.decode()
+        if entry:
+            found = json.loads(decoded)
+            if isinstance(found, dict) and _is_counted(found, text, entry):
+                return found
+        return json.loads(decoded, object_pairs_hook=unique)
     except UnicodeDecodeError as error:
         raise BadFile(f"{what}: byte {error.start} of its header is not UTF-8.") from None
     except json.JSONDecodeError as error:
@@ -85,6 +94,13 @@ def load_json(text: bytes, what: str) -> object:
         raise BadFile(f"{what}: its header is nested too deeply.") from None
     except ValueError:
         raise BadFile(f"{what}: its header has a number with too many digits.") from None
+
+
+def _is_counted(found: dict[str, object], text: bytes, entry: bytes) -> bool:
+    """Whether *entry* stands in *text* once for each tensor of a header, or each of an index's ``weight_map``."""
+    weight_map = found.get("weight_map")
+    entries = weight_map if isinstance(weight_map, dict) else found
+    return text.count(entry) == len(entries) - (_METADATA in entries) and text.count(b'"__metadata__"') <= 1
 
 
 def _repeated(pairs: list[tuple[str, object]]) -> str:
@@ -102,10 +118,24 @@ def _object(value: object, what: str) -> dict[str, object]:
     return value
 
 
-def _tensor(
-    name: str, entry: object, shapes: dict[tuple[int, ...], tuple[int, ...]], what: str
-) -> tuple[int, int, StoredTensor]:
-    """Where the tensor starts and ends in the data, and what it is; equal *shapes* are kept once."""
+_Known = dict[str, tuple[tuple[int, ...], int]]
+"""By type and shape as written: the shape, kept once, and its bytes. Checkpoints have few of them and many tensors."""
+
+
+def _placed(name: str, entry: object, known: _Known, what: str) -> tuple[int, int, StoredTensor]:
+    """Where the tensor starts and ends in the data, and what it is."""
+    try:
+        dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]  # type: ignore[index]
+        counts, size = known[f"{dtype}{shape}"]
+    except (KeyError, TypeError, ValueError):
+        return _checked(name, entry, known, what)
+    if type(start) is not int or type(stop) is not int or start < 0 or stop - start != size or len(entry) != 3:  # type: ignore[arg-type]
+        return _checked(name, entry, known, what)
+    return start, stop, StoredTensor(name=name, dtype=dtype, shape=counts, bytes=size)
+
+
+def _checked(name: str, entry: object, known: _Known, what: str) -> tuple[int, int, StoredTensor]:
+    """The same for a type and shape that are met for the first time, or an entry in which something is wrong."""
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise _wrong(what, name, "is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -123,8 +153,8 @@ def _tensor(
     if 8 * (stop - start) != elements * bits:
         taken = f"{format_count(stop - start)} bytes where {format_count(elements)} elements of {dtype}"
         raise _wrong(what, name, f"takes {taken} take {format_count(-(-elements * bits // 8))}")
-    key = tuple(shape)
-    return start, stop, StoredTensor(name=name, dtype=dtype, shape=shapes.setdefault(key, key), bytes=stop - start)
+    counts, size = known.setdefault(f"{dtype}{shape}", (tuple(shape), stop - start))
+    return start, stop, StoredTensor(name=name, dtype=dtype, shape=counts, bytes=size)
 
 
 def _wrong(what: str, name: str, problem: str) -> BadFile:
@@ -133,6 +163,6 @@ def _wrong(what: str, name: str, problem: str) -> BadFile:
 
 def _counts(values: object) -> bool:
     """Whether *values* is a list of whole numbers from 0 to 2^63."""
-    if not isinstance(values, list) or not set(map(type, values)) <= _INT:
+    if type(values) is not list or not set(map(type, values)) <= _INT:
         return False
     return not values or (min(values) >= 0 and max(values) < _MAX_ELEMENTS)

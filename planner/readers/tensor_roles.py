@@ -75,10 +75,15 @@ def place_of(name: str) -> Place:
     >>> place_of("model.layers.3.mlp.experts.17.up_proj.weight")
     Place(part=<Part.LAYER: 2>, name='mlp.experts.up_proj.weight', index=3, kind='')
     """
+    place, index = located(name)
+    return replace(place, index=index) if index else place
+
+
+def located(name: str) -> tuple[Place, int]:
+    """The same with the layer's index beside it, so that the tensors of a checkpoint share their places."""
     pieces = _NUMBER.split(name.replace(_MARK, "_"))
-    template = f".{_MARK}".join(pieces[::2])
-    place, ordinal = _place(template)
-    return place if ordinal is None else replace(place, index=int(pieces[1::2][ordinal]))
+    place, ordinal = _place(f".{_MARK}".join(pieces[::2]))
+    return place, 0 if ordinal is None else int(pieces[2 * ordinal + 1])
 
 
 @lru_cache(maxsize=4096)

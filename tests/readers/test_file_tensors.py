@@ -15,11 +15,11 @@ from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.safetensors import read_safetensors
 from planner.readers.safetensors_header import DTYPE_BITS
-from planner.readers.stored_summary import summarize
 from planner.readers.stored_tensors import StoredTensor, StoredTensors
 from planner.weights import active_parameters, bytes_by_role, model_bytes, parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
 from tests.readers.safetensors_files import Shapes, write, write_index
+from tests.readers.stored_summary import summarize
 
 AS_STORED = QuantScheme(format=None, rest=FORMATS["bf16"])
 HIDDEN, WIDTH, VOCAB, LAYERS = 128, 256, 512, 3
