@@ -248,3 +248,11 @@ def test_a_plan_from_presets_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_engines_own_command_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    shared = ("plan", "--model", "llama-3.1-8b", "--device", "h100-sxm", "--engine", "vllm", "--json")
+    options = ("--context", "32768", "--set", "gpu_memory_utilization=0.8")
+    command = "vllm serve a/b --max-model-len 32768 --gpu-memory-utilization 0.8"
+    assert run(capsys, *shared, "--command", command) == run(capsys, *shared, *options)
+    assert "begins with vllm serve" in refused(capsys, *shared, "--command", "python serve.py")

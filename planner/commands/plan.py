@@ -23,12 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-parallel", type=whole, help="copies of the attention, each with users of its own")
     parser.add_argument("--replicas", type=whole, default=1, help="copies of the whole, each with users of its own")
     parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")
+    parser.add_argument(
+        "--command", help="the start-up command of --engine, such as 'vllm serve ...': it comes before the options here"
+    )
     add_draft(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     choices = choices_from(arguments)
+    if arguments.command:
+        from planner.launch import parse_launch
+
+        choices = parse_launch(choices.engine, arguments.command, choices)
     chosen = choose(choices)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
     if arguments.json:
