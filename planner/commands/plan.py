@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replicas", type=whole, default=1, help="copies of the whole, each with users of its own")
     parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")
     parser.add_argument(
-        "--command", help="the start-up command of --engine, such as 'vllm serve ...': it comes before the options here"
+        "--command",
+        dest="launch",
+        help="the start-up command of --engine, such as 'vllm serve ...': it comes before the options here",
     )
     add_draft(parser)
     add_json(parser)
@@ -32,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     choices = choices_from(arguments)
-    if arguments.command:
+    if arguments.launch:
         from planner.launch import parse_launch
 
-        choices = parse_launch(choices.engine, arguments.command, choices)
+        choices = parse_launch(choices.engine, arguments.launch, choices)
     chosen = choose(choices)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
     if arguments.json:
