@@ -253,6 +253,6 @@ def test_a_plan_from_presets_imports_nothing_heavy() -> None:
 def test_an_engines_own_command_is_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     shared = ("plan", "--model", "llama-3.1-8b", "--device", "h100-sxm", "--engine", "vllm", "--json")
     options = ("--context", "32768", "--set", "gpu_memory_utilization=0.8")
-    command = "vllm serve a/b --max-model-len 32768 --gpu-memory-utilization 0.8"
+    command = "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 32768 --gpu-memory-utilization 0.8"
     assert run(capsys, *shared, "--command", command) == run(capsys, *shared, *options)
     assert "begins with vllm serve" in refused(capsys, *shared, "--command", "python serve.py")
