@@ -1,11 +1,12 @@
 """What a page says about schedules: who waits for whom, and what is left unused; ``**`` marks what to stress."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from planner.batching.gains import Gain, Range
 from planner.batching.outcome import Outcome, Spread
 from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
+from planner.serving import ServingOption
 from planner.units import format_figure, format_seconds
 
 NAMES = {
@@ -106,6 +107,41 @@ def requests_words(rate_per_s: float) -> str:
 def _bare(end: Sustained, found: Sustained) -> str:
     """An end of the range in the unit of the middle."""
     return rate_words(end.rate_per_s * (60 if found.rate_per_s < 1 else 1))
+
+
+def cluster_title(options: Sequence[ServingOption], cards: int) -> str:
+    """The best way to use several cards."""
+    best = options[0]
+    if not best.fits:
+        return f"No split of {cards:,} cards holds the model and the longest request"
+    if best.rate_per_s == 0:
+        return f"{cards:,} cards are too slow for this patience, even for one request at a time"
+    return f"{cards:,} cards: up to {requests_words(best.rate_per_s)}, as {option_name(best)}"
+
+
+def cluster_sentence(options: Sequence[ServingOption]) -> str:
+    """How many users that is, and what is left with one node lost."""
+    best = options[0]
+    if best.rate_per_s == 0:
+        return "More cards of the kind do not help a single request: ask for less, or take faster ones."
+    left = (
+        "nothing is left"
+        if best.rate_lost_per_s == 0
+        else f"**{requests_words(best.rate_lost_per_s)}** are left, {best.users_lost:,} users"
+    )
+    return (
+        f"That is **{best.users:,} users** at once, waiting, answered or reading, and "
+        f"{rate_words(best.output_tokens_per_s)} tokens of answers a second. With one node lost {left}."
+    )
+
+
+def option_name(option: ServingOption) -> str:
+    """``4 replicas of 1 card``; prompts and answers apart where they are."""
+    cards = "1 card" if option.tensor_parallel == 1 else f"{option.tensor_parallel} cards"
+    if option.prefill_replicas:
+        rest = option.replicas - option.prefill_replicas
+        return f"{option.prefill_replicas} for prompts and {rest} for answers, of {cards}"
+    return f"1 replica of {cards}" if option.replicas == 1 else f"{option.replicas:,} replicas of {cards}"
 
 
 def gain_words(found: Gain) -> str:

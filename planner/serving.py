@@ -97,13 +97,15 @@ class ServingOption:
         return replicas_for(rate_per_s, self.rate_per_s / self.replicas) + lost
 
 
-def serving_options(choices: Choices, question: ServingQuestion, speed_engine: str) -> list[ServingOption]:
+def serving_options(
+    choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture | None = None
+) -> list[ServingOption]:
     """Every split of the cards into replicas of 1, 2, 4 … of them, the largest rate first.
 
     Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
-    split the model is left out.
+    split the model is left out. *architecture* stands in for the model's name where a file was uploaded.
     """
-    architecture = load_model(choices.model, choices.online)
+    architecture = architecture or load_model(choices.model, choices.online)
     found = [
         option
         for power in range(question.device_count.bit_length())

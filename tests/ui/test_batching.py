@@ -1,18 +1,24 @@
 """The Batching page: schedules side by side, traces of all kinds, the textbook's requests, deterministic by seed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import Bar
-from planner.batching_text import rate_words
+from planner.batching.targets import Target
+from planner.batching.trace import Lengths, synthetic_trace
+from planner.batching_text import cluster_sentence, cluster_title, option_name, rate_words
+from planner.choices import Choices
 from planner.cli import main
 from planner.performance_presets import find_request_set
+from planner.serving import ServingQuestion, serving_options
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
+from ui.serving_chart import serving_bars
 from ui.slots_chart import gains_chart, slots_chart
 
 PAGE = "ui/pages/batching.py"
@@ -115,6 +121,33 @@ def test_a_target_ends_the_rate(open_app: OpenApp) -> None:
     strict = open_app(PAGE, ttft="0.001")
     assert title.startswith("Up to ")
     assert any("Too slow for this patience" in str(header.value) for header in strict.header)
+
+
+def test_several_cards_as_replicas(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    app = open_app(PAGE, cards="4", node="2")
+    title = next(str(header.value) for header in app.header if "4 cards: up to" in str(header.value))
+    assert title.endswith("as 4 replicas of 1 card")
+    assert "With one node lost **" in words(app)
+    assert "Say how many there are" in words(open_app(PAGE))
+    apart = words(open_app(PAGE, cards="4", apart="50"))
+    assert "as 1 for prompts and 3 for answers, of 1 card" in apart
+    assert "With one node lost nothing is left" in apart
+
+
+def test_ways_to_use_cards_are_drawn_with_what_is_left() -> None:
+    lengths = Lengths(median_tokens=100, sigma=0.5, max_tokens=400)
+    question = ServingQuestion(
+        trace=synthetic_trace(200, lengths, lengths, 1.0), target=Target(first_token_s=1.0), device_count=2, slots=8
+    )
+    options = serving_options(Choices(model="llama-3.1-8b", device="h100-sxm"), question, "vllm")
+    rows = [row for row in values(serving_bars(options)) if "left" in row]
+    assert [row["name"] for row in rows] == [option_name(option) for option in options]
+    assert all(row["left"] <= row["to"] <= row["high"] for row in rows)
+    gone = [replace(option, fits=False, rate_per_s=0.0) for option in options]
+    assert cluster_title(gone, 2) == "No split of 2 cards holds the model and the longest request"
+    slow = [replace(option, rate_per_s=0.0) for option in options]
+    assert "too slow for this patience" in cluster_title(slow, 2)
+    assert cluster_sentence(slow).startswith("More cards of the kind do not help")
 
 
 def test_a_card_without_room_or_speed_is_one_sentence(open_app: OpenApp) -> None:

@@ -9,10 +9,7 @@ import streamlit as st
 
 from planner.batching.gains import ASSUMPTIONS, Gain, gain
 from planner.batching.outcome import Bar, Outcome, work_share
-from planner.batching.server import MAX_SLOTS, Schedule, Server
-from planner.batching.step_time import StepTime
-from planner.batching.targets import Sustained, Target, sustained
-from planner.batching.trace import Trace
+from planner.batching.server import MAX_SLOTS, Schedule
 from planner.batching_text import (
     NAMES,
     TERMS,
@@ -22,19 +19,18 @@ from planner.batching_text import (
     rate_words,
     schedules_sentence,
     schedules_title,
-    sustained_sentence,
-    sustained_title,
     time_words,
 )
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
 from planner.units import format_seconds
-from ui import batch_table, colours, fields, page
+from ui import batch_table, colours, page
 from ui.batch_setting import DRAWN_REQUESTS, Setting, setting
 from ui.export import download_buttons
 from ui.figure import figure
 from ui.html_table import html_table, swatches
 from ui.pace import command, engine_field
+from ui.patience_section import patience_section
 from ui.requests import FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
 from ui.scenario import Scenario, scenario
 from ui.server_fields import server_fields
@@ -42,8 +38,6 @@ from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, gains_chart, slots_c
 from ui.words import set_up_line
 
 SEEDS = 300
-PATIENCE_LIMIT = 5_000
-"""Requests up to which rates are tried: each is a run of its own."""
 TABLE_ROWS = 200
 
 
@@ -78,7 +72,7 @@ def main() -> None:
     _timelines(found, outcomes)
     _table(found, outcomes)
     if not textbook:
-        _patience(found)
+        patience_section(plan, found, engine)
     _textbook(textbook)
     _command(plan, found, engine)
     page.next_links(
@@ -210,33 +204,6 @@ def _table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
                 "kv-budget-schedules",
                 key="schedules",
             )
-
-
-def _patience(found: Setting) -> None:
-    title, sentence = st.empty(), st.empty()
-    title.header("How many requests a second, really?", anchor=False)
-    with st.grid(2, min_column_width=170):
-        first = fields.figure("ttft", "First token within, seconds", 2.0, 0.001, 1e5, step=0.5, format="%g")
-        pace = fields.figure("pace", "Then at least, tokens/s for each", 10.0, 0.01, 1e5, step=5.0, format="%g")
-    if len(found.trace) > PATIENCE_LIMIT:
-        sentence.markdown(f"Searched for up to {PATIENCE_LIMIT:,} requests: take fewer of them for this question.")
-    elif found.trace.arrivals_s[-1] <= 0:
-        sentence.markdown("Requests that are all there at once have no rate: let them come at random to see it.")
-    else:
-        target = Target(first_token_s=first, token_s=None if pace is None else 1 / pace)
-        middle, slow, fast = (
-            _sustained(
-                found.trace, hash(found.trace), found.servers[Schedule.CONTINUOUS], found.step_time.scaled(by), target
-            )
-            for by in (1.0, 1 + found.error, 1 / (1 + found.error))
-        )
-        title.header(sustained_title(middle), anchor=False)
-        sentence.markdown(sustained_sentence(middle, slow, fast, target))
-
-
-@st.cache_data(max_entries=64, show_spinner="Trying rates …")
-def _sustained(_trace: Trace, trace: int, server: Server, step_time: StepTime, target: Target) -> Sustained:
-    return sustained(_trace, server, step_time, target)
 
 
 def _textbook(is_chosen: bool) -> None:
