@@ -201,6 +201,23 @@ def test_drafted_tokens_have_states_and_a_layer_of_their_own() -> None:
     assert next(item.bytes for item in older.items if item.name == "state pool") == 48 * 4 * state_bytes
 
 
+def test_a_draft_model_has_a_pool_of_as_many_tokens() -> None:
+    # 80 layers of 4 heads and 32 of the draft: 81,920 and 32,768 bytes a token on one of two ranks.
+    choices = Choices(
+        model="llama-3.1-70b",
+        draft_model="llama-3.1-8b",
+        draft_tokens=4,
+        memory="100GiB",
+        device_count=2,
+        engine="sglang",
+        set=("mem_fraction_static=0.9",),
+    )
+    chosen = choose(choices)
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert found.report is not None
+    assert found.pool_tokens == found.report.pool_bytes // (2 * 80 * 4 * 128 * 2 + 2 * 32 * 4 * 128 * 2)
+
+
 def test_max_total_tokens_caps_the_pool() -> None:
     found = ask(DENSE, "max_total_tokens=900")
     assert (found.pool_tokens, found.max_context_tokens, found.fits) == (900, 900, False)

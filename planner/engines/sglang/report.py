@@ -1,12 +1,14 @@
 """What SGLang prints about its pools when it starts, or the sentence with which it does not."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from math import ceil
 
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, Pool
+from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.pools import PoolSpec
-from planner.engines.sglang.cells import Pools, SglangRank, pools, request_specs
+from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import static_fraction
 from planner.engines.sglang.options import options
 from planner.records import dataclass
@@ -70,7 +72,8 @@ def _start(rank: SglangRank, rest_bytes: int, deployment: Deployment) -> _Start:
         per_state = found.state_bytes * (found.kept_slots + drafted)
         states = int(left_bytes * found.state_share * found.kept_slots // per_state)
         left_bytes -= found.state_bytes * (states + drafted * _drafting(states, found, deployment))
-    tokens = _pages(int(max(0, left_bytes) // found.token_bytes), found) if found.token_bytes else 0
+    token_bytes = found.token_bytes + _draft_token_bytes(deployment)
+    tokens = _pages(int(max(0, left_bytes) // token_bytes), found) if token_bytes else 0
     cap = deployment.settings.integer("max_total_tokens")
     tokens = tokens if cap is None else min(tokens, _pages(cap, found))
     window_tokens = _pages(int(tokens * found.window_ratio), found) if found.full_bytes else tokens
@@ -82,6 +85,15 @@ def _start(rank: SglangRank, rest_bytes: int, deployment: Deployment) -> _Start:
         window_tokens=window_tokens if found.window_bytes else 0,
         states=states,
     )
+
+
+def _draft_token_bytes(deployment: Deployment) -> Fraction:
+    """What a token takes in the cache of a draft model, which has a pool of as many tokens."""
+    draft = deployment.draft
+    if draft is None or not draft.layers or not deployment.settings.rule("draft_counted"):
+        return Fraction(0)
+    rank = own_rank(Rank(layers=draft.layers, tensors=draft.tensors, towers=()))
+    return pools(rank, replace(deployment, draft=None)).token_bytes
 
 
 def _pages(tokens: int, found: Pools) -> int:
