@@ -93,6 +93,13 @@ KINDS: dict[str, tuple[dict[str, object], int]] = {
         {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True},
         HALF + ELEMENTS // 128 * 2 + ELEMENTS // 128 // 2,
     ),
+    "awq, first files": (
+        {"quant_method": "awq", "w_bit": 4, "q_group_size": 64, "zero_point": True},
+        HALF + ELEMENTS // 64 * 2 + ELEMENTS // 64 // 2,
+    ),
+    "bitnet": ({"quant_method": "bitnet", "quantization_mode": "offline"}, ELEMENTS // 4 + 2 * MODULES),
+    "bitnet online": ({"quant_method": "bitnet", "quantization_mode": "online"}, 2 * ELEMENTS),
+    "eetq": ({"quant_method": "eetq", "weights": "int8"}, ELEMENTS + 2 * ROWS),
     "auto-round": (
         {"quant_method": "auto-round", "bits": 4, "group_size": 128, "packing_format": "auto_round:auto_awq"},
         HALF + ELEMENTS // 128 * 2 + ELEMENTS // 128 // 2,

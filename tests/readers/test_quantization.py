@@ -189,3 +189,22 @@ def test_a_sibling_file_counts_where_the_config_is_silent() -> None:
     awq, expected = KINDS["awq"]
     both = read_config({**TINY, "quantization_config": awq}, KNOWLEDGE, quantization=sibling)
     assert layer_bytes(both) == expected
+
+
+def test_mixed_precision_groups_need_no_format_of_their_own() -> None:
+    """MLP: 4 bits, a 16-bit scale every 128 and each shape; attention: 8 bits and a scale a row."""
+    groups = {
+        "group_0": {
+            "targets": ["re:.*mlp.*"],
+            "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+        },
+        "group_1": {"targets": ["re:.*self_attn.*"], "weights": {"num_bits": 8, "type": "int", "strategy": "channel"}},
+    }
+    found = read({"quant_method": "compressed-tensors", "format": "mixed-precision", "config_groups": groups})
+    assert layer_bytes(found) == MLP // 2 + MLP // 128 * 2 + 3 * 16 + ATTENTION + 2 * (256 + 128 + 128 + 256)
+
+
+def test_modelopts_settings_may_lie_one_level_down() -> None:
+    flat = read({"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": ["lm_head"]})
+    nested = {"quant_method": "modelopt", "quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]}}
+    assert read(nested) == flat

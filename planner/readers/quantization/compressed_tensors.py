@@ -12,6 +12,7 @@ from planner.readers.quantization.integers import SKIPPED
 from planner.readers.quantization.scheme import Named, StoredScheme, choices, projections
 from planner.readers.quantization.settings import Settings
 
+_MIXED = "mixed-precision"
 _UNCOMPRESSED = "dense"
 _BYTEWISE = ("float-quantized", "naive-quantized", "int-quantized")
 _PACKED = "pack-quantized"
@@ -58,6 +59,8 @@ def _is_class(target: str) -> bool:
 def _group_format(group: Settings) -> NumberFormat | None:
     weights = group.inner("weights")
     layout = group.text("format")
+    if layout == _MIXED:  # each group's own follows from its weights
+        layout = ""
     if weights is None or layout == _UNCOMPRESSED:
         return None
     bits, kind = weights.bits("num_bits", 2, 3, 4, 8), weights.text("type") or "int"

@@ -35,8 +35,11 @@ def _gptq(settings: Settings) -> NumberFormat:
 
 
 def awq(settings: Settings, formats: Formats) -> StoredScheme:
+    """AWQ, in its first files with ``w_bit`` and ``q_group_size``."""
+    bits = settings.bits("bits" if settings.has("bits") else "w_bit", 4, 8)
+    group_size = settings.group_size("group_size" if settings.has("group_size") else "q_group_size")
     return StoredScheme(
-        defaults=projections(layouts.awq(settings.bits("bits", 4, 8), settings.group_size())),
+        defaults=projections(layouts.awq(bits, group_size)),
         choices=choices((settings.names(*SKIPPED), None)),
     )
 

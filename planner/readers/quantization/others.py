@@ -1,4 +1,4 @@
-"""bitsandbytes, ExLlama's EXL2 and EXL3, AQLM and torchao."""
+"""BitNet, bitsandbytes, EETQ, ExLlama's EXL2 and EXL3, AQLM and torchao."""
 
 from planner.formats import NumberFormat, Scale
 from planner.readers.quantization import layouts
@@ -19,6 +19,21 @@ def bitsandbytes(settings: Settings, formats: Formats) -> StoredScheme:
     else:
         number_format = formats["nf4-dq" if settings.flag("bnb_4bit_use_double_quant") else kind]
     skipped = settings.names("llm_int8_skip_modules", "modules_to_not_convert")
+    return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)))
+
+
+def bitnet(settings: Settings, formats: Formats) -> StoredScheme:
+    """BitNet: weights of −1, 0 and 1, four a byte, with a 16-bit scale; *online* ones as they were trained."""
+    packed = layouts.average_bits("bitnet", 2, layouts.scalar(layouts.HALF_BYTES))
+    number_format = None if settings.text("quantization_mode") == "online" else packed
+    skipped = settings.names("modules_to_not_convert")
+    return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)))
+
+
+def eetq(settings: Settings, formats: Formats) -> StoredScheme:
+    """EETQ: 8-bit integers with a 16-bit scale an output."""
+    number_format = layouts.bytewise("int8-row", Scale(columns=0, bytes=layouts.HALF_BYTES))
+    skipped = settings.names("modules_to_not_convert")
     return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)))
 
 

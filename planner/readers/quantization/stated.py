@@ -16,6 +16,8 @@ def quantization_of(
         stated = values.table("quantization_config") or values.table("quantization")
         if stated:
             expert_dtype = {"expert_dtype": values.get("expert_dtype")} if values.has("expert_dtype") else {}
-            return {**expert_dtype, **stated}
+            # Some writers put ModelOpt's whole file here, with its settings one level down.
+            inner = stated.get("quantization")
+            return {**expert_dtype, **stated, **(inner if isinstance(inner, Mapping) else {})}
     inner = (sibling or {}).get("quantization")
     return inner if isinstance(inner, Mapping) else sibling
