@@ -113,8 +113,9 @@ def image_scaling(preset: ModelPreset, architecture: Architecture) -> int:
 def shared_keys_and_values(preset: ModelPreset, architecture: Architecture) -> int:
     """Key and value projections and the keys' norm, in layers that use another layer's cache."""
     text = preset.config["text_config"]
-    head_dims = {"sliding_attention": text["head_dim"], "full_attention": text["global_head_dim"]}
-    shared = text["layer_types"][-text["num_kv_shared_layers"] :]
+    head_dims = {"sliding_attention": text["head_dim"], "full_attention": text.get("global_head_dim", text["head_dim"])}
+    number = text["num_kv_shared_layers"]
+    shared = text.get("layer_types", ["full_attention"] * number)[-number:]
     widths = [text["num_key_value_heads"] * head_dims[kind] for kind in shared]
     norms = [head_dims[kind] for kind in shared]
     return sum(2 * width * int(text["hidden_size"]) + norm for width, norm in zip(widths, norms, strict=True))

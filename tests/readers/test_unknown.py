@@ -1,5 +1,7 @@
 """A model_type that nothing is known about: never less than the truth, or a refusal that names what is unknown."""
 
+from typing import Any
+
 import pytest
 
 from planner.errors import UnsupportedModel
@@ -7,9 +9,11 @@ from planner.kv_cache import bytes_for, model_specs
 from planner.readers.hf_config import read_config
 from planner.weights import parameters
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
+from tests.readers.test_class_totals import DATA
 from tests.readers.test_hf_config import MODELS, config_of
 
 BF16 = FORMATS["bf16"]
+EXPERTS_OF_USUAL_WIDTH = ("minimax_m2", "mixtral")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -26,6 +30,33 @@ def test_renamed_model_costs_no_less_or_is_refused(name: str) -> None:
     for tokens in (1, 128, 8192, 131_072):
         specs, known_specs = (model_specs(model.layers, BF16, BF16) for model in (bound, known))
         assert bytes_for(specs, tokens) >= bytes_for(known_specs, tokens)
+
+
+def _ids(case: dict[str, Any]) -> str:
+    return str(case["config"]["model_type"])
+
+
+@pytest.mark.parametrize("case", DATA["totals"], ids=_ids)
+def test_a_class_by_another_name_costs_no_less_or_is_refused(case: dict[str, Any]) -> None:
+    """The same for every class that the library's totals are known of, and for the text models inside wrappers."""
+    config = dict(case["config"])
+    if config["model_type"] in EXPERTS_OF_USUAL_WIDTH:
+        del config["moe_intermediate_size"]  # these classes never look at it, and no published file has it
+    known = read_config(config, KNOWLEDGE)
+    renamed = {**config, "model_type": "renamed"}
+    text = config.get("text_config")
+    inside = {**config, "text_config": {**text, "model_type": "renamed"}} if text else renamed
+    for changed in (renamed, inside):
+        try:
+            bound = read_config(changed, KNOWLEDGE)
+        except UnsupportedModel as refusal:
+            assert "'renamed'" in str(refusal)
+            continue
+        assert bound.assumed
+        assert parameters(bound) >= parameters(known)
+        for tokens in (1, 8192):
+            specs, known_specs = (model_specs(model.layers, BF16, BF16) for model in (bound, known))
+            assert bytes_for(specs, tokens) >= bytes_for(known_specs, tokens)
 
 
 def test_bound_ignores_windows() -> None:
