@@ -18,6 +18,7 @@ from planner.calibration import CalibrationProfile, MeasuredPass, Subject
 from planner.errors import PlannerError
 from planner.log_choices import device_named
 from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
+from planner.units import format_bytes, format_rate
 
 ENGINE = "transformers"
 READ_FROM = ("prefill-decode", "batching")
@@ -25,6 +26,8 @@ READ_FROM = ("prefill-decode", "batching")
 EXACT = ("bytes", "cache_bytes", "weights_bytes", "score_bytes", "cached_score_bytes")
 KEPT = ("dtype", "torch", "transformers", "driver", "platform", "threads", "seed", "device_kind")
 NEEDED = ("device", "device_bytes", "transformers", "dtype")
+NOISY = 0.3
+"""Held-out times further off than this, in the median, are not of the machine alone."""
 NAMES = ("model", "model_name", "attention")
 _KEYS = [field.name for field in fields(MeasuredPass)]
 
@@ -94,25 +97,42 @@ def default_name(profile: CalibrationProfile) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words).strip("-")[:MAX_NAME_CHARACTERS].rstrip("-.")
 
 
-def profile_text(profile: CalibrationProfile) -> str:
-    """What was fitted, how far off a reading that was left out was, and what it is of."""
-    lines = [profile.title, ""]
+def profile_rows(profile: CalibrationProfile) -> list[tuple[str, str, str]]:
+    """What was fitted, its value, and how far off readings were that the fit had not seen."""
+    rows = []
     for item in profile.items:
-        grows = f" + {item.bytes_per_token:,.0f} B a token at once" if item.bytes_per_token else ""
-        lines.append(f"  {item.name}: {item.bytes:,} B{grows}{_error(item.error)}")
+        grows = f" + {format_rate(item.bytes_per_token)} a token computed at once" if item.bytes_per_token else ""
+        rows.append((item.name, f"{format_bytes(item.bytes)}{grows}", _error(item.error)))
     if (speed := profile.speed) is not None:
-        lines.append(f"  a layer: {1e6 * speed.layer_s:,.1f} µs")
+        error = f"{speed.median_error:.1%} in the median, {speed.worst_error:.1%} at most"
+        layer = f"{1e6 * speed.layer_s:,.1f} µs" if speed.layer_s else "no pass shows it"
+        rows.append(("fixed time of a layer", layer, error))
         for what, rate, unit in (
             ("reading", speed.read_bytes_per_s, "GB/s"),
             ("computing", speed.operations_per_s, "billion operations a second"),
         ):
-            lines.append(f"  {what}: {'no pass shows a limit' if rate is None else f'{rate / 1e9:,.1f} {unit}'}")
-        lines.append(f"  times left out: {speed.median_error:.1%} off in the median, {speed.worst_error:.1%} at worst")
-    return "\n".join([*lines, f"  from {len(profile.passes)} passes"])
+            rows.append((what, "no pass shows a limit" if rate is None else f"{rate / 1e9:,.1f} {unit}", error))
+    return rows
+
+
+def profile_note(profile: CalibrationProfile) -> str:
+    """From how many passes; and that times scatter, where they do."""
+    note = f"From {len(profile.passes)} passes; each error is of readings left out of the fit."
+    if profile.speed is not None and profile.speed.median_error > NOISY:
+        note += " The times scatter: other programs ran meanwhile. Measure again when the machine is quiet."
+    return note
+
+
+def profile_text(profile: CalibrationProfile) -> str:
+    """The same for a terminal."""
+    lines = [
+        f"  {what}: {value}{f' (off by {error})' if error else ''}" for what, value, error in profile_rows(profile)
+    ]
+    return "\n".join([profile.title, "", *lines, "", profile_note(profile)])
 
 
 def _error(error: float | None) -> str:
-    return "" if error is None else f", a reading left out at most {error:.1%} off"
+    return "" if error is None else f"{error:.1%} at most"
 
 
 def _named_row(record: Record) -> dict[str, Any]:

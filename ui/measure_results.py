@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from measure.calibrate import calibrate, default_name, keep, profile_text
+from measure.calibrate import calibrate, default_name, keep, profile_note, profile_rows
 from measure.chapter import chapter, source
 from measure.compare import comparison
 from measure.findings import Closeness, Finding, findings, size
@@ -99,7 +99,9 @@ def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> N
         st.caption("A profile for the plan needs passes: run *prefill-decode* and *batching*, or everything.")
         return
     st.header("A profile of this machine", anchor=False)
-    st.code(profile_text(made), language=None, wrap_lines=True)
+    st.markdown(f"{no_markup(made.title)}. What follows from shapes is exact already and never fitted.")
+    st.html(html_table(("What", "Fitted", "Off by"), profile_rows(made), text=(0, 1, 2)))
+    st.caption(profile_note(made))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Its name", value=default_name(made), key="profile_name", max_chars=60)
         st.button(

@@ -96,7 +96,7 @@ def test_a_profile_is_kept_and_the_plan_says_where_it_was_measured(
     )  # fmt: skip
     append(record, folder / "batching.jsonl")
     app = open_app(PAGE)
-    assert "context and libraries: 400,000,000 B" in words(app)
+    assert 'context and libraries</td><td class="kv-text">0.37 GiB' in words(app)
     app.button(key="save_profile").click().run()
     assert "Kept as **intel-r-xeon-r-2-threads-transformers-5.24**, and the plan uses it." in words(app)
     app.switch_page("ui/pages/plan.py").run()

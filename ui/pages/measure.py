@@ -43,8 +43,8 @@ def main() -> None:
         measure_results.beside(found)
     measure_results.profile(plan.choices, folder, machine)
     if shown := results(folder):
-        measure_results.chapter_table(folder)
         measure_results.report(shown, folder)
+        measure_results.chapter_table(folder)
     page.next_links(("ui/pages/plan.py", "Back to the plan", ":material/fact_check:"))
 
 
