@@ -128,7 +128,8 @@ def _row(left: Left) -> tuple[str, ...]:
         CASES[left.case],
         format_bytes(left.runtime_bytes),
         f"{format_bytes(-left.room_bytes)} short" if is_short else format_bytes(left.room_bytes),
-        _count(left.one_user_tokens),
+        # The card has room for a token, and what lies in main memory has not.
+        "main memory short" if left.room_bytes > 0 and left.one_user_tokens == 0 else _count(left.one_user_tokens),
         _count(left.max_users),
         _count(left.pool_tokens),
         ANY if left.max_concurrency is None else f"{left.max_concurrency:.2f}x",

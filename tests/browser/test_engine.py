@@ -42,6 +42,15 @@ def test_settings_stay_on_another_page(open_page: OpenPage) -> None:
     expect(page.get_by_test_id("stCode").first).to_contain_text("--block-size 32")
 
 
+def test_every_engine_has_a_bar_with_its_name_and_room(open_page: OpenPage) -> None:
+    page = open_page("/?engine=vllm&engine_version=0.11")
+    chart = page.get_by_test_id("stVegaLiteChart").last
+    for label in ("The minimum", "71,123 tokens", "vLLM 0.11 ◂ yours"):
+        expect(chart.get_by_text(label, exact=True).first).to_be_visible()
+    page.get_by_text("The same as a table, with ranges").click()
+    expect(page.get_by_role("cell", name="The minimum")).to_be_visible()
+
+
 def test_another_engines_command_is_one_click_away(open_page: OpenPage) -> None:
     page = open_page("/?engine=vllm")
     page.get_by_test_id("stMain").get_by_text("Ollama", exact=True).click()

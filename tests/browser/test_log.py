@@ -85,3 +85,4 @@ def test_a_change_is_planned(open_page: OpenPage) -> None:
     settle(page)
     assert "context=40784" in page.url
     assert "engine=vllm" in page.url
+    assert "set=gpu_memory_utilization" in page.url

@@ -138,7 +138,7 @@ def test_on_a_phone_the_answer_comes_first_and_change_opens_the_form(open_page: 
     sidebar(page, "too tight, room for 337 tokens")
 
 
-@pytest.mark.parametrize("target", [TIGHT, "/?model=gpt-oss-20b&device=rtx-4060", "/tables", "/method"])
+@pytest.mark.parametrize("target", [TIGHT, "/?engine=vllm&model=gpt-oss-20b&device=rtx-4060", "/tables", "/method"])
 def test_no_page_scrolls_sideways_on_a_phone(open_page: OpenPage, target: str) -> None:
     page = open_page(target, width=390)
     for summary in page.locator(".kv-items summary").all():

@@ -1,5 +1,6 @@
 """My log: the same report as the library's, the flag that makes a start succeed, corrections, profiles, odd input."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from planner.log_report import report_log
 from planner.logs.read import read_log
 from tests.test_log_report import FAILED, NOTHING_GIVEN
 from tests.ui.conftest import OpenApp, words
+from tests.ui.test_own_config import LLAMA
 
 LOG_PAGE = "ui/pages/log.py"
 EXAMPLES = ("vLLM that does not start", "vLLM that starts", "llama-server out of memory")
@@ -87,6 +89,20 @@ def test_an_unknown_model_still_gets_the_engines_word_and_is_corrected(open_app:
     app.selectbox(key="log_model").select("Qwen3-8B").run()
     assert "is not in the list" not in words(app)
     assert "vLLM’s own estimate, and ours." in words(app)
+
+
+def test_a_model_of_ones_own_takes_the_place_of_one_that_no_list_has(open_app: OpenApp) -> None:
+    app = open_app(custom=json.dumps(LLAMA))
+    app.switch_page(LOG_PAGE).run()
+    app.text_area(key="log_text").set_value(NO_MODEL).run()
+    app.selectbox(key="log_model").select("Your model").run()
+    assert not app.exception
+    # 131,072 tokens of 131,072 B, where the log's own model has 147,456 B.
+    assert "<td>16.00 GiB" in words(app)
+    app.button(key="log_try_0").click().run()
+    assert "The set-up asks for it now." in words(app)
+    app.switch_page("ui/pages/plan.py").run()
+    assert "Your model" in app.caption[0].value
 
 
 def test_a_setting_that_the_log_does_not_say_is_corrected(open_app: OpenApp) -> None:
