@@ -404,6 +404,17 @@ def test_deepseek_v4_packs_pages_of_five_sizes_into_a_block() -> None:
         ask(v4)
 
 
+def test_versions_that_compute_a_prompt_in_one_step_say_so() -> None:
+    def notes(*settings: str, version: str) -> tuple[str, ...]:
+        report = ask(DENSE, *settings, engine_version=version, context=32_768).report
+        assert report is not None
+        return report.notes[1:]
+
+    said = "vLLM 0.7 computes a prompt of max_model_len in one step: --set max_num_batched_tokens=32768 counts it."
+    assert notes(version="0.7") == (said,)
+    assert notes("max_num_batched_tokens=32768", version="0.7") == notes(version="0.8") == ()
+
+
 def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:
     def padding(model: str) -> list[LineItem]:
         items = ask(load_preset(model), kv_cache="bf16").items

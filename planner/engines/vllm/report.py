@@ -73,7 +73,7 @@ def report(
             for group in first.grouping.groups
         ),
         refusals=tuple(_refusals(first, deployment, context_tokens, longest_start_tokens)),
-        notes=tuple(_notes(deployment)),
+        notes=tuple(_notes(deployment, context_tokens)),
     )
 
 
@@ -145,7 +145,13 @@ def _unfree(deployment: Deployment) -> list[str]:
     ]
 
 
-def _notes(deployment: Deployment) -> list[str]:
+def _notes(deployment: Deployment, context_tokens: int) -> list[str]:
     settings = deployment.settings
     said = "" if settings.stated else ", the newest whose figures were checked; --engine-version names another"
-    return [f"Rules and defaults of vLLM {settings.version}{said}."]
+    notes = [f"Rules and defaults of vLLM {settings.version}{said}."]
+    if settings.rule("whole_prompts") and context_tokens > options(deployment).max_num_batched_tokens:
+        notes.append(
+            f"vLLM {settings.version} computes a prompt of max_model_len in one step: "
+            f"--set max_num_batched_tokens={context_tokens} counts it."
+        )
+    return notes
