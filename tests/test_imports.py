@@ -178,6 +178,8 @@ def test_charts_and_exports_are_made_without_streamlit() -> None:
         "ui.address",
         "ui.cost_charts",
         "ui.draft_charts",
+        "ui.draft_map_chart",
+        "ui.knee_chart",
         "ui.serving_chart",
         "ui.slots_chart",
         "ui.speed_charts",

@@ -16,6 +16,8 @@ from ui.words import ITEM_NAMES, PART_NAMES
 
 FONT_PX = 12
 NARROW_PX = 450
+BAND = 0.13
+"""Opacity of a range around a line."""
 HALF_WAY = 0.55
 LABEL_SHARE = {"narrow": 0.5, "wide": 0.2}
 """How much of a chart's width a label takes, on a phone (below NARROW_PX) and on a laptop."""
@@ -201,6 +203,13 @@ def doublings(least: int, most: int, at_most: int = 10) -> list[int]:
 
 def _text(text: str, **look: object) -> alt.Chart:
     return alt.Chart(alt.Data(values=[{}])).mark_text(text=text, **look)
+
+
+def other_field(channel: alt.X | alt.Y, field: str) -> alt.X | alt.Y:
+    """The same axis and scale for another column of the rows."""
+    other = channel.copy()
+    other.shorthand = f"{field}:Q"
+    return other
 
 
 def tooltip(*fields: str) -> list[alt.Tooltip]:

@@ -11,10 +11,9 @@ from planner.offers import Offer
 from planner.speed_text import count_users
 from planner.units import format_figure
 from ui import colours
-from ui.charts import doublings, finished, tooltip
+from ui.charts import BAND, doublings, finished, other_field, tooltip
 
 ROW_PX = 46
-_BAND = 0.13
 _BOLD = 600
 _AXIS = "format(datum.value, datum.value >= 100 ? ',.0f' : '~g')"
 
@@ -53,7 +52,7 @@ def users_price_chart(
     base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "price", "range"))
     dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "price", "range"))
     layers = [
-        base.mark_area(color=colours.WEIGHTS, opacity=_BAND).encode(y=_low(y), y2="high:Q"),
+        base.mark_area(color=colours.WEIGHTS, opacity=BAND).encode(y=other_field(y, "low"), y2="high:Q"),
         dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
     ]
@@ -120,12 +119,6 @@ def _price_row(point: TokenPrice) -> dict[str, object]:
         "price": money(point.value),
         "range": f"{money(point.low)} – {money(point.high)}",
     }
-
-
-def _low(y: alt.Y) -> alt.Y:
-    other = y.copy()
-    other.shorthand = "low:Q"
-    return other
 
 
 def _clear(users: int, last: int) -> dict[str, object]:

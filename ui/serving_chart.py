@@ -7,7 +7,7 @@ import altair as alt
 from planner.batching_text import option_name, requests_words
 from planner.serving import ServingOption
 from ui import colours
-from ui.charts import finished, tooltip
+from ui.charts import finished, other_field, tooltip
 
 ROW_PX = 52
 _LOST = "#8BBDE0"
@@ -38,13 +38,11 @@ def serving_bars(options: Sequence[ServingOption], ink: str = colours.INK) -> al
     base = alt.Chart(alt.Data(values=rows)).encode(tooltip=tooltip("name", "rate", "lost"))
     bars = base.encode(y=alt.Y("top:Q", axis=None, scale=scale), y2="bottom:Q")
     words = base.encode(y=alt.Y("text:Q", axis=None, scale=scale))
-    low = x.copy()
-    low.shorthand = "low:Q"
     layers = [
         bars.mark_rect(color=_LOST).encode(x=x, x2="to:Q"),
         bars.mark_rect(color=colours.WEIGHTS).encode(x=x, x2="left:Q"),
         base.mark_rule(color=colours.CACHE, strokeWidth=3).encode(
-            x=low, x2="high:Q", y=alt.Y("middle:Q", axis=None, scale=scale)
+            x=other_field(x, "low"), x2="high:Q", y=alt.Y("middle:Q", axis=None, scale=scale)
         ),
         words.mark_text(align="left", color=ink, fontSize=13).encode(x=alt.value(0), text="name:N"),
         words.mark_text(align="right", color=ink, fontSize=13, fontWeight=600).encode(

@@ -8,7 +8,7 @@ from planner.batching.gains import Gain
 from planner.batching.outcome import Bar
 from planner.batching_text import range_words
 from ui import colours
-from ui.charts import finished, tooltip
+from ui.charts import finished, other_field, tooltip
 
 BAND_PX = 15
 FEW_SLOTS, WIDE_BAND_PX = 6, 26
@@ -99,12 +99,12 @@ def gains_chart(gains: Sequence[Gain], ink: str = colours.INK) -> alt.LayerChart
     )
     y = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[0, len(gains)], reverse=True, nice=False))
     base = alt.Chart(alt.Data(values=rows)).encode(y=y, tooltip=tooltip("what", "range"))
-    ends, middle = base.encode(x=x, x2="high:Q"), base.encode(x=_field(x, "mean"))
+    ends, middle = base.encode(x=x, x2="high:Q"), base.encode(x=other_field(x, "mean"))
     fill = alt.Color("fill:N", scale=None)
     layers = [
         ends.mark_rule(strokeWidth=7, opacity=0.35).encode(color=fill),
         middle.mark_point(shape="circle", size=90, filled=True, opacity=1).encode(color=fill),
-        base.mark_text(align="left", dx=8, color=ink).encode(x=_field(x, "high"), text="label:N"),
+        base.mark_text(align="left", dx=8, color=ink).encode(x=other_field(x, "high"), text="label:N"),
         alt.Chart(alt.Data(values=names))
         .mark_text(align="left", color=ink, fontWeight=_BOLD, lineBreak="\n", lineHeight=15)
         .encode(y=y, x=alt.value(2), text="words:N"),
@@ -127,9 +127,3 @@ def _bar_row(bar: Bar, end_s: float) -> dict[str, object]:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _field(x: alt.X, field: str) -> alt.X:
-    other = x.copy()
-    other.shorthand = f"{field}:Q"
-    return other

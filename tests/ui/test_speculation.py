@@ -12,7 +12,8 @@ from tests.test_draft_map import DRAFTING
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.draft_charts import FASTER, SLOWER, speculation_map, trade_chart, users_chart
+from ui.draft_charts import trade_chart, users_chart
+from ui.draft_map_chart import FASTER, SLOWER, speculation_map
 
 PAGE = "ui/pages/speculation.py"
 

@@ -11,7 +11,8 @@ from tests.test_speed_sweeps import CONSTANTS, MODEL
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.speed_charts import KneeMarks, knee_chart, phase_bars
+from ui.knee_chart import KneeMarks, knee_chart
+from ui.speed_charts import phase_bars
 
 PAGE = "ui/pages/speed.py"
 

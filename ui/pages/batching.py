@@ -2,20 +2,17 @@
 
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
 
-from planner.batching.gains import ASSUMPTIONS, Gain, gain
 from planner.batching.outcome import Bar, Outcome, work_share
 from planner.batching.server import MAX_SLOTS, Schedule
 from planner.batching_text import (
     NAMES,
     TERMS,
-    gain_words,
     pool_sentence,
-    range_words,
     rate_words,
     schedules_sentence,
     schedules_title,
@@ -28,16 +25,16 @@ from ui import batch_table, colours, page
 from ui.batch_setting import DRAWN_REQUESTS, Setting, setting
 from ui.export import download_buttons
 from ui.figure import figure
+from ui.gains_section import gains_section
 from ui.html_table import html_table, swatches
 from ui.pace import command, engine_field
 from ui.patience_section import patience_section
 from ui.requests import FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
 from ui.scenario import Scenario, scenario
 from ui.server_fields import server_fields
-from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, gains_chart, slots_chart
+from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
 from ui.words import set_up_line
 
-SEEDS = 300
 TABLE_ROWS = 200
 
 
@@ -73,7 +70,7 @@ def main() -> None:
     _table(found, outcomes)
     if not textbook:
         patience_section(plan, found, engine)
-    _textbook(textbook)
+    gains_section(textbook)
     _command(plan, found, engine)
     page.next_links(
         ("ui/pages/speed.py", "How fast is a step?", ":material/speed:"),
@@ -204,45 +201,6 @@ def _table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
                 "kv-budget-schedules",
                 key="schedules",
             )
-
-
-def _textbook(is_chosen: bool) -> None:
-    st.header("Why figures for this differ so much", anchor=False)
-    st.markdown(
-        "The textbook's 64 requests, median answer 18 tokens and longest 231, over eight slots. What refilling gains "
-        "depends on **when they come** more than on anything else: with everybody there at the start, everybody waits "
-        f"for everybody, whatever the schedule. Bars: least to most over {SEEDS} orders; dot: the mean."
-    )
-    gains = _gains()
-    figure(
-        gains_chart,
-        gains,
-        alt="; ".join(gain_words(found) for found in gains) + ".",
-        key="gains",
-        columns=("How they come", "Throughput, times", "Latency, times lower"),
-        cells=[(found.assumption.words, range_words(found.throughput), range_words(found.latency)) for found in gains],
-        rows=_gain_rows(gains),
-    )
-    if not is_chosen:
-        st.caption("Choose *textbook* above to see one of these orders slot by slot.")
-
-
-@st.cache_data(max_entries=1, show_spinner="Running 300 orders …")
-def _gains() -> tuple[Gain, ...]:
-    requests = find_request_set(TEXTBOOK_SET)
-    return tuple(gain(requests, assumption, SEEDS) for assumption in ASSUMPTIONS)
-
-
-def _gain_rows(gains: Sequence[Gain]) -> list[dict[str, object]]:
-    return [
-        {
-            "assumption": found.assumption.words,
-            "seeds": found.seeds,
-            **{f"throughput_{end}": getattr(found.throughput, end) for end in ("mean", "low", "high")},
-            **{f"latency_{end}": getattr(found.latency, end) for end in ("mean", "low", "high")},
-        }
-        for found in gains
-    ]
 
 
 def _command(plan: Scenario, found: Setting, engine: str) -> None:

@@ -1,0 +1,95 @@
+"""Who drafts, what of it is accepted, how much is drafted each time: the fields of the page Speculation."""
+
+import streamlit as st
+
+from planner.draft import EAGLE, MTP, NGRAM
+from planner.errors import PlannerError
+from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
+from planner.speculation import acceptance_for
+from planner.speculation_text import published_words
+from ui import fields, form
+from ui.scenario import Scenario
+
+COST = "a stated cost"
+KINDS = {
+    EAGLE: "EAGLE head",
+    MTP: "MTP layers",
+    NGRAM: "n-gram",
+    MODEL: "a smaller model",
+    COST: COST,
+}
+HELP = (
+    "*EAGLE head*: one more layer, trained for it. *MTP layers*: prediction layers that the model was published with. "
+    "*n-gram*: looks the next words up in the text so far, at no cost. *A smaller model* of the same family. "
+    "*A stated cost*: the textbook formula, whatever drafts."
+)
+
+
+def kind_field(plan: Scenario) -> str:
+    """Which kind of draft; prediction layers only where the model has them."""
+    assert plan.chosen is not None
+    possible = [kind for kind in KINDS if kind != MTP or plan.chosen.architecture.mtp_layers]
+    names = [KINDS[kind] for kind in possible]
+    picked = fields.pills("drafter", "Who drafts", names, names[0], help=HELP, on_change=_forget_acceptance)
+    return possible[names.index(picked)]
+
+
+def _forget_acceptance() -> None:
+    """Another kind of draft is accepted otherwise: its own published middle is where to start."""
+    fields.forget_notes()
+    for key in ("acceptance", "pass_tokens"):
+        st.session_state.pop(key, None)
+
+
+def sibling_field(plan: Scenario) -> str:
+    """Which model drafts, by its name."""
+    assert plan.chosen is not None
+    titles = [preset.title for preset in smaller_siblings(plan.chosen.architecture)]
+    others = [title for title in form.model_names() if title not in titles]
+    picked = fields.choice(
+        "draft_model",
+        "Which smaller model",
+        [*titles, *others],
+        (titles or others)[0],
+        help="Those of the same family and vocabulary stand first.",
+    )
+    return form.model_names()[picked]
+
+
+def sliders(kind: str) -> tuple[float, int, float]:
+    """Acceptance, drafted tokens, and the cost of one where that is stated."""
+    published = None if kind == COST else published_acceptance(kind)
+    start = 70 if published is None else round(100 * published.typical)
+    with st.grid(3 if kind == COST else 2, min_column_width=220):
+        percent = fields.slider(
+            "acceptance",
+            "Accepted, % of drafted tokens",
+            start,
+            0,
+            100,
+            help="The chance α that the model would have written the drafted token itself. "
+            + (f"This kind: {published_words(published)}." if published else ""),
+        )
+        tokens = fields.slider("draft_tokens", "Drafted each time, tokens", 4, 1, 16, help="γ in the papers.")
+        cost = 0.0
+        if kind == COST:
+            cost = fields.slider("draft_cost", "A drafted token costs, % of a pass", 10, 0, 100, help="c") / 100
+    measured = fields.figure(
+        "pass_tokens",
+        "Or measured: tokens a pass, its own one too",
+        None,
+        1.0,
+        17.0,
+        format="%g",
+        placeholder="such as 2.4",
+        help="Engines print it as the mean acceptance length.",
+    )
+    if measured is None:
+        return percent / 100, tokens, cost
+    try:
+        acceptance = acceptance_for(measured, tokens)
+    except PlannerError as error:
+        st.info(f"{error} The slider holds.", icon=":material/edit:")
+        return percent / 100, tokens, cost
+    st.caption(f"{measured:g} tokens a pass with {tokens} drafted: an acceptance of **{acceptance:.0%}**, used here.")
+    return acceptance, tokens, cost
