@@ -65,8 +65,8 @@ def tied_head(preset: ModelPreset, architecture: Architecture) -> int:
 
 def rotary_frequencies(preset: ModelPreset, architecture: Architecture) -> int:
     """One for every two rotated dimensions of a head, in each layer; for MLA, of hidden size over heads."""
-    heads = preset.config["num_attention_heads"]
-    rotated = int(preset.config["hidden_size"] // heads * preset.config.get("rotary_pct", 1))
+    text = preset.config.get("text_config", preset.config)
+    rotated = int(text["hidden_size"] // text["num_attention_heads"] * text.get("rotary_pct", 1))
     return len(architecture.layers) * rotated // 2
 
 
@@ -121,7 +121,13 @@ def shared_keys_and_values(preset: ModelPreset, architecture: Architecture) -> i
     return sum(2 * width * int(text["hidden_size"]) + norm for width, norm in zip(widths, norms, strict=True))
 
 
+def audio_statistics(preset: ModelPreset, architecture: Architecture) -> int:
+    """Mean and spread of each sound band, by which spectrograms are normalised."""
+    return 2 * int(preset.config["audio_processor"]["config"]["input_size"])
+
+
 EXTRAS: dict[str, Extra] = {
+    "audio_statistics": audio_statistics,
     "mtp": mtp,
     "mtp_without_embeddings": mtp_without_embeddings,
     "scales": fp8_scales,

@@ -179,13 +179,13 @@ def _size(value: object, path: str) -> Size:
 
 
 def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
-    _check_keys(entry, frozenset(f.name for f in fields(TowerRule)), ("kind", "config"), path)
+    _check_keys(entry, frozenset(f.name for f in fields(TowerRule)), ("kind",), path)
     if entry["kind"] not in _TOWERS:
         raise BadPreset(f"{path}.kind must be one of: {', '.join(_TOWERS)}.")
     return TowerRule(
         kind=str(entry["kind"]),
         layout=_text(entry.get("layout", ""), f"{path}.layout"),
-        config=_text(entry["config"], f"{path}.config"),
+        config=_text(entry.get("config", ""), f"{path}.config"),
         aliases=_spellings(_table(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
         defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
     )

@@ -16,14 +16,14 @@ Size = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TowerRule:
-    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config.
+    """How to count a tower or projector: *layout* names the rule, *config* the key of its own config, "" for none.
 
     Without *layout* the config's own model_type names it. A *layout* that the readers lack says that the file has such
     weights, which are then named as not counted.
     """
 
     kind: str
-    config: str
+    config: str = ""
     layout: str = ""
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)

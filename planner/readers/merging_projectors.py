@@ -139,6 +139,18 @@ def cosmos3(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", merged, top.integer("projector_hidden_size"), text_size)
 
 
+def molmo(tower: Values, top: Values, text_size: int) -> Parts:
+    """Attention over the patches of two of the tower's layers, a gated part of the text model's width, and padding."""
+    hidden, wide = tower.integer("hidden_size"), top.integer("intermediate_size") // 2
+    for name in ("wq", "wk", "wv"):
+        yield from linear(f"image_pooling_2d.{name}", hidden, 2 * hidden)
+    yield from linear("image_pooling_2d.wo", hidden, hidden)
+    for name in ("w1", "w3"):
+        yield from linear(f"image_projector.{name}", wide, hidden, bias=False)
+    yield from linear("image_projector.w2", text_size, wide, bias=False)
+    yield "pad_embed", 2, 2 * hidden, 1
+
+
 def molmo2(tower: Values, top: Values, text_size: int) -> Parts:
     """Attention over the patches of some of the tower's layers side by side, and a gated part into the text model."""
     adapter = tower

@@ -135,6 +135,21 @@ def dots3_note(tower: Values, top: Values, text_size: int) -> Parts:
     yield from norm("norm", hidden, bias=False)
 
 
+def dots_ocr(tower: Values, top: Values, text_size: int) -> Parts:
+    """dots.ocr: RMSNorm, gates, rotary positions, and a merger into the text model."""
+    hidden, count, bias = tower.integer("embed_dim"), tower.integer("num_hidden_layers"), tower.flag("use_bias")
+    yield from linear("patch_embed", hidden, pixels(tower))
+    yield from norm("patch_embed.norm", hidden, bias=False)
+    yield from attention("blocks.attn", hidden, count, qkv_bias=bias, out_bias=bias)
+    yield from gated("blocks.mlp", hidden, tower.integer("intermediate_size"), count, bias=bias)
+    yield "blocks.norms", 2, hidden, count
+    if tower.flag("post_norm"):
+        yield from norm("post_trunk_norm", hidden, bias=False)
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from norm("merger.ln_q", hidden)
+    yield from two_layers("merger.mlp", merged, merged, tower.integer("hidden_size"))
+
+
 def _experts(tower: Values, count: int) -> list[int]:
     """How many experts each layer has, 0 for a dense one: a list with -1 for these, or exceptions by layer."""
     if tower.has("pyramid_num_routed"):

@@ -15,6 +15,7 @@ from planner.readers.merging_projectors import (
     minicpmv,
     minimax_m3,
     mistral3,
+    molmo,
     molmo2,
     muse_glimmer,
     nemotron_omni,
@@ -155,6 +156,16 @@ def idefics2(tower: Values, top: Values, text_size: int) -> Parts:
     yield from norm("norm", hidden, bias=False)
 
 
+def minicpmv_resampler(tower: Values, top: Values, text_size: int) -> Parts:
+    """MiniCPM-V: learned queries that attend to the patches once, in the text model's width."""
+    yield "query", top.integer("query_num"), text_size, 1
+    yield from linear("kv_proj", text_size, tower.integer("hidden_size"), bias=False)
+    yield from linear("attn.in_proj", 3 * text_size, text_size)
+    yield from linear("attn.out_proj", text_size, text_size)
+    yield from norm("ln", text_size, 3)
+    yield "proj", text_size, text_size, 1
+
+
 def moss(tower: Values, top: Values, text_size: int) -> Parts:
     """Two layers over four frames of the tower, and a norm."""
     yield from two_layers("linear", 4 * tower.integer("hidden_size"), text_size, text_size)
@@ -219,10 +230,12 @@ PROJECTORS = {
     "two_plain_layers": two_plain_layers,
     "glmasr": glmasr,
     "idefics2": idefics2,
+    "minicpmv_resampler": minicpmv_resampler,
     "moss": moss,
     "from_output": from_output,
     "nemotron_omni": nemotron_omni,
     "cosmos3": cosmos3,
+    "molmo": molmo,
     "molmo2": molmo2,
     "qformer": qformer,
 }

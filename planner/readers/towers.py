@@ -27,7 +27,7 @@ def read_towers(
 
     A config of null says that there is none; without the key the tower's size is not known.
     """
-    rules = [rule for rule in family.towers if not top.is_null(rule.config)]
+    rules = [rule for rule in family.towers if not (rule.config and top.is_null(rule.config))]
     towers = [_read(top, rule, family.model_type, text_size, stored) for rule in rules]
     missing = dict.fromkeys(rule.kind for rule, tower in zip(rules, towers, strict=True) if tower is None)
     found = tuple(tower for tower in towers if tower is not None)
@@ -38,7 +38,7 @@ def read_towers(
 
 def _read(top: Values, rule: TowerRule, model_type: str, text_size: int, stored: NumberFormat) -> Tower | None:
     """One tower, or None where its config or its layout is not understood."""
-    table = top.table(rule.config)
+    table = top.table(rule.config) if rule.config else {}
     if table is None:
         return None
     tower = Values(table, f"{model_type}: {rule.config}", rule.aliases, rule.defaults)

@@ -2,6 +2,7 @@
 
 from planner.readers.merging_towers import (
     dots3_note,
+    dots_ocr,
     ernie4_5_vl,
     glm4v,
     glm5_next,
@@ -46,7 +47,8 @@ def clip(tower: Values, top: Values, text_size: int) -> Parts:
     yield "position_embedding.weight", patches(tower) + 1, hidden, 1
     yield from norm("pre_layernorm", hidden)
     yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
-    yield from norm("post_layernorm", hidden)
+    if tower.get("has_post_layernorm") is not False:
+        yield from norm("post_layernorm", hidden)
 
 
 def pixtral(tower: Values, top: Values, text_size: int) -> Parts:
@@ -206,6 +208,7 @@ VISION = {
     "sam": sam,
     "lfm3": lfm3,
     "dots3_note": dots3_note,
+    "dots_ocr": dots_ocr,
     "blip_2": blip_2,
     "hy_v4_vl": hy_v4_vl,
     "inkling2": inkling2,
