@@ -1,5 +1,6 @@
 """Vision towers by the name of their layout, from their own config (*tower*) and the whole file's (*top*)."""
 
+from planner.readers.image_tokens import janus
 from planner.readers.merging_towers import (
     dots3_note,
     dots_ocr,
@@ -210,6 +211,7 @@ VISION = {
     "dots3_note": dots3_note,
     "dots_ocr": dots_ocr,
     "blip_2": blip_2,
+    "janus_images": janus,
     "hy_v4_vl": hy_v4_vl,
     "inkling2": inkling2,
     "radio": radio,
