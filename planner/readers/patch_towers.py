@@ -58,18 +58,30 @@ def blip_2(tower: Values, top: Values, text_size: int) -> Parts:
 def hy_v4_vl(tower: Values, top: Values, text_size: int) -> Parts:
     """Hy4: positions for the largest image and one more, and a merger of two convolutions with a token for rows."""
     hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
-    yield from linear("patch_embedding", hidden, pixels(tower))
-    yield (
-        "position_embedding.weight",
-        (tower.integer("max_image_size") // tower.integer("patch_size")) ** 2 + 1,
-        hidden,
-        1,
-    )
-    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
-    yield from norm("patch_merger.before_rms", hidden, bias=False)
+    yield from _hunyuan(tower)
     yield from linear("patch_merger.proj_conv", out, hidden * tower.integer("spatial_merge_size") ** 2)
     yield from linear("patch_merger.proj_out", out, out)
     yield "patch_merger.image_newline", 1, out, 1
+
+
+def hunyuan_vl(tower: Values, top: Values, text_size: int) -> Parts:
+    """HunyuanOCR: the same, wider after each convolution, one matrix more, and tokens for where an image ends."""
+    hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
+    yield from _hunyuan(tower)
+    yield from linear("patch_merger.proj_conv", 2 * hidden, hidden * tower.integer("spatial_merge_size") ** 2)
+    yield from linear("patch_merger.proj_out", 4 * hidden, 2 * hidden)
+    yield from linear("patch_merger.mlp", out, 4 * hidden)
+    yield from norm("patch_merger.after_rms", out, bias=False)
+    yield "patch_merger.image_newline", 1, 4 * hidden, 1
+    yield "patch_merger.image_marks", 3, out, 1
+
+
+def _hunyuan(tower: Values) -> Parts:
+    hidden, side = tower.integer("hidden_size"), tower.integer("max_image_size") // tower.integer("patch_size")
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield "position_embedding.weight", side * side + 1, hidden, 1
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("patch_merger.before_rms", hidden, bias=False)
 
 
 def inkling2(tower: Values, top: Values, text_size: int) -> Parts:

@@ -16,6 +16,7 @@ from planner.readers.merging_towers import (
 from planner.readers.patch_towers import (
     backbone,
     blip_2,
+    hunyuan_vl,
     hy_v4_vl,
     inkling2,
     lfm3,
@@ -213,6 +214,7 @@ VISION = {
     "blip_2": blip_2,
     "janus_images": janus,
     "hy_v4_vl": hy_v4_vl,
+    "hunyuan_vl": hunyuan_vl,
     "inkling2": inkling2,
     "radio": radio,
     "backbone": backbone,
