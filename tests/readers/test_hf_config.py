@@ -209,3 +209,19 @@ def test_exceptions_by_layer_number_come_before_the_usual_dimensions() -> None:
         if isinstance(mixer, Attention)
     ]
     assert sizes == ([(8, 256)] * 5 + [(1, 512)]) * 2
+
+
+def test_a_projector_without_its_sizes_is_named_and_not_counted() -> None:
+    """Aria's queries are the largest number in a map; an empty one leaves no number."""
+    vision = {"hidden_size": 32, "image_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "patch_size": 32}
+    text = {
+        "model_type": "llama",
+        "hidden_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "vocab_size": 10,
+    }
+    text["intermediate_size"] = 64
+    config = {"model_type": "aria", "text_config": text, "vision_config": vision, "projector_patch_to_query_dict": {}}
+    found = read_config({**config, "torch_dtype": "bfloat16"}, KNOWLEDGE)
+    assert found.warnings == ("Weights of the projector part are not counted: they do not follow from this file.",)
