@@ -84,7 +84,10 @@ def gemma3n(tower: Values, top: Values, text_size: int) -> Parts:
 def aria(tower: Values, top: Values, text_size: int) -> Parts:
     """Learned queries that attend to the patches through two projections in a row, and two layers without biases."""
     hidden = tower.integer("hidden_size")
-    queries = max(size for size in (top.table("projector_patch_to_query_dict") or {}).values() if type(size) is int)
+    by_patches = top.table("projector_patch_to_query_dict") or {}
+    queries = max((size for size in by_patches.values() if type(size) is int), default=0)
+    if queries < 1:
+        raise top.wrong("projector_patch_to_query_dict", by_patches, "numbers of queries by numbers of patches")
     yield "query", queries, hidden, 1
     yield from linear("cross_attn.qkv", 3 * hidden, hidden, bias=False)
     yield from linear("cross_attn.in_proj", 3 * hidden, hidden)
