@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from planner.batching.outcome import Bar, Outcome, work_share
-from planner.batching.server import MAX_SLOTS, Schedule
+from planner.batching.server import Schedule
 from planner.batching_text import (
     NAMES,
     TERMS,
@@ -36,6 +36,8 @@ from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
 from ui.words import set_up_line
 
 TABLE_ROWS = 200
+MOST_USUAL_SLOTS = 1_024
+"""No set-up asks for more slots than this by itself: servers have fewer, and a step time is planned for each."""
 
 
 def main() -> None:
@@ -48,7 +50,7 @@ def main() -> None:
     kind = kind_field()
     textbook = kind == TEXTBOOK
     wish = request_fields(kind, plan.chosen.workload.context_tokens)
-    usual = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MAX_SLOTS)
+    usual = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MOST_USUAL_SLOTS)
     with st.expander("The server: slots, blocks, chunks, a common beginning, evictions", key="server"):
         server = server_fields(usual, usually_waits=textbook)
     engine = "" if textbook else engine_field(plan)

@@ -43,7 +43,10 @@ def main() -> None:
     _stretch(plan.chosen, plan.answer)
     minimum_and_reserved(plan.choices, plan.chosen.architecture)
     start_it(plan.choices, plan.chosen)
-    page.next_links(("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"))
+    page.next_links(
+        ("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"),
+        ("ui/pages/speed.py", "How fast will it be?", ":material/speed:"),
+    )
 
 
 def _verdict(plan: Scenario) -> None:

@@ -91,8 +91,8 @@ def main() -> None:
     _cost(pace, prompt, answered)
     _command(plan.choices, pace, prompt)
     page.next_links(
-        ("ui/pages/plan.py", "Does it fit?", ":material/fact_check:"),
-        ("ui/pages/which.py", "What can I run?", ":material/search:"),
+        ("ui/pages/batching.py", "Who waits for whom?", ":material/view_timeline:"),
+        (COST_PAGE, "What does it cost?", ":material/payments:"),
     )
 
 
