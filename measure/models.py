@@ -19,6 +19,18 @@ from planner.readers.json_text import parse_json
 from planner.units import shorten
 
 TORCH_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_NARROW = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "intermediate_size": 128,
+    "vocab_size": 512,
+    "max_position_embeddings": 2_048,
+    "tie_word_embeddings": True,
+    "torch_dtype": "float32",
+}
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -69,6 +81,16 @@ def find_source(setup: Setup) -> Source:
         config=scaled.config,
         architecture=read_config(scaled.config, presets.knowledge(), name=preset.name, title=preset.title),
         changes=scaled.said(),
+    )
+
+
+def narrow_source(layers: int) -> Source:
+    """A Llama of *layers* that have next to nothing to read or to compute: what a pass takes is their fixed time."""
+    config = _NARROW | {"num_hidden_layers": layers}
+    return Source(
+        title="narrow",
+        config=config,
+        architecture=read_config(config, presets.knowledge(), name="narrow", title="narrow"),
     )
 
 

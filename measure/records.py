@@ -68,7 +68,7 @@ def append(record: Record, file: Path) -> None:
 
     Raises BadFile where it cannot be written, as on a full disk.
     """
-    text = json.dumps(asdict(record), ensure_ascii=False, sort_keys=True)
+    text = json.dumps(asdict(record), ensure_ascii=False)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+") as stream:

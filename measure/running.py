@@ -1,6 +1,5 @@
 """A model at work: prompts, forward passes with and without a cache, and how long they take."""
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -10,7 +9,7 @@ import torch
 
 from measure.instruments import find_instrument
 from measure.instruments.base import Instrument
-from measure.models import Loaded, find_source, load
+from measure.models import Loaded, Source, find_source, load
 from measure.prediction import Prediction, predict
 from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
@@ -56,8 +55,8 @@ class Running:
             output = self.model(input_ids=ids, cache=cache, use_cache=use_cache, logits_to_keep=kept)
         return output.logits[:, -1], cache_of(output)
 
-    def seconds(self, work: Callable[[], Any], repeats: int = 3) -> float:
-        """The median time of *work*, after one run that is not counted."""
+    def seconds(self, work: Callable[[], Any], repeats: int = 5) -> float:
+        """The fastest of *repeats* runs of *work*, after one more: what else runs here only makes it slower."""
         times = []
         for _ in range(repeats + 1):
             self.instrument.settle()
@@ -65,7 +64,7 @@ class Running:
             work()
             self.wait()
             times.append(time.perf_counter() - start)
-        return statistics.median(times[1:])
+        return min(times[1:])
 
     def watched_pass(self, ids: torch.Tensor) -> tuple[Any, dict[str, int | None]]:
         """One prompt pass over *ids*: the cache that it leaves, and its memory as a ``MeasuredPass`` has it."""
@@ -105,9 +104,12 @@ class Running:
             operations=operations,
             **memory,
         )
+        return self.names() | asdict(found)
+
+    def names(self) -> dict[str, str]:
+        """Which model a row is of, and how it attends."""
         source = self.loaded.source
-        names = {"model": source.title, "model_name": source.architecture.name, "attention": self.attention}
-        return names | asdict(found)
+        return {"model": source.title, "model_name": source.architecture.name, "attention": self.attention}
 
     def wait(self) -> None:
         """Until the device has done everything it was asked."""
@@ -115,9 +117,9 @@ class Running:
             getattr(torch, self.instrument.device.type).synchronize()
 
 
-def start(setup: Setup) -> Running:
-    """The model of *setup* on its device."""
-    loaded = load(setup)
+def start(setup: Setup, source: Source | None = None) -> Running:
+    """The model of *setup*, or of *source*, on its device."""
+    loaded = load(setup, source)
     return Running(
         loaded=loaded,
         instrument=find_instrument(setup.device),

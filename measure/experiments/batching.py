@@ -2,7 +2,6 @@
 
 import copy
 import math
-import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -16,7 +15,7 @@ from measure.worker import Message
 NAME = "batching"
 CACHE_TOKENS = 64
 BATCHES, QUICK_BATCHES = (1, 2, 4, 8, 16, 32, 64), (1, 4, 16, 32)
-REPEATS = 5
+REPEATS, PROMPT_REPEATS = 5, 2
 KNEE_GAIN = 1.25
 """A doubling of requests that raises throughput by less than this is past the knee."""
 
@@ -34,10 +33,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     running, batch = start(setup), settings["batch"]
     prompt, last = running.prompt(batch, CACHE_TOKENS), running.prompt(batch, 1, seed=1)
     cache, memory = running.watched_pass(prompt)
-    begin = time.perf_counter()
-    running.forward(prompt)
-    running.wait()
-    prompt_s = time.perf_counter() - begin
+    prompt_s = running.seconds(lambda: running.forward(prompt), PROMPT_REPEATS)
     caches = [copy.deepcopy(cache) for _ in range(REPEATS + 1)]
     seconds = running.seconds(lambda: running.forward(last, caches.pop()), REPEATS)
     yield {"kind": "prompt", **running.pass_row(batch, CACHE_TOKENS, 0, prompt_s, memory)}

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator, Sequence
 
 from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.models import narrow_source
 from measure.pictures import lines
 from measure.records import Case, Record
 from measure.running import Running, needed_for, start
@@ -13,6 +14,7 @@ from measure.worker import Message
 NAME = "prefill-decode"
 PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 128, 256)
 CACHES, QUICK_CACHES = (16, 128, 1_024, 2_048), (16, 512)
+REPEATS = 5
 STEPS = 4
 """Decode steps that are timed together; the cache grows by as many."""
 
@@ -20,6 +22,7 @@ STEPS = 4
 def cases(setup: Setup) -> list[Case]:
     found = [{"phase": "prefill", "tokens": tokens} for tokens in (QUICK_PROMPTS if setup.quick else PROMPTS)]
     found += [{"phase": "decode", "tokens": tokens} for tokens in (QUICK_CACHES if setup.quick else CACHES)]
+    found += [{"phase": "narrow", "tokens": QUICK_CACHES[0]}]
     return [Case(experiment=NAME, name=f"{each['phase']} {each['tokens']}", settings=each) for each in found]
 
 
@@ -30,13 +33,16 @@ def needed_bytes(settings: Settings, setup: Setup) -> int:
 def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     running, tokens = start(setup), settings["tokens"]
     memory: dict[str, int | None] = {}
+    names = running.names()
+    if settings["phase"] == "narrow":  # as many layers with nothing in them: tells their fixed time from reading
+        running = start(setup, narrow_source(len(running.prediction.architecture.layers)))
     if settings["phase"] == "prefill":
         prompt = running.prompt(1, tokens)
         memory = running.watched_pass(prompt)[1]
-        seconds, made, new, cached = running.seconds(lambda: running.forward(prompt)), tokens, tokens, 0
+        seconds, made, new, cached = running.seconds(lambda: running.forward(prompt), REPEATS), tokens, tokens, 0
     else:
         seconds, made, new, cached = _decode_seconds(running, tokens), 1, 1, tokens
-    row = running.pass_row(1, new, cached, seconds, memory)
+    row = running.pass_row(1, new, cached, seconds, memory) | names
     yield {
         "phase": settings["phase"],
         "tokens": tokens,
@@ -51,14 +57,14 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
 def _decode_seconds(running: Running, tokens: int) -> float:
     """The seconds of one of STEPS steps against a cache of *tokens*, which grows anew for each repetition."""
     cache, last = running.forward(running.prompt(1, tokens))[1], running.prompt(1, 1, seed=1)
-    caches = [copy.deepcopy(cache) for _ in range(4)]
+    caches = [copy.deepcopy(cache) for _ in range(REPEATS + 1)]
 
     def steps() -> None:
         cache = caches.pop()
         for _ in range(STEPS):
             _, cache = running.forward(last, cache)
 
-    return running.seconds(steps) / STEPS
+    return running.seconds(steps, REPEATS) / STEPS
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
@@ -75,7 +81,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             f"{last['tokens']:,} cached tokens takes {growth:.2f} times as long as against {first['tokens']:,}"
         )
     chart = lines(
-        rows, ("tokens", "tokens of the prompt, or in the cache"), ("seconds_per_token", "seconds a token"), "phase",
-        log_x=True, log_y=True,
+        [*prefills, *decodes], ("tokens", "tokens of the prompt, or in the cache"),
+        ("seconds_per_token", "seconds a token"), "phase", log_x=True, log_y=True,
     )  # fmt: skip
     return Report(tables=(Table(rows=rows, chart=chart),), lesson=f"{lesson}.")
