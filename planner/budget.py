@@ -202,7 +202,7 @@ def _cache_items(rank: RankBudget, tokens: int, requests: int) -> Iterator[LineI
             name=name,
             kind=Kind.CACHE,
             bytes=size,
-            basis=rank.engine.cache_basis,
+            basis=Basis.ASSUMED if rank.architecture.assumed else rank.engine.cache_basis,
             source=f"{requests:,} × {request_bytes:,} B for {tokens:,} tokens each{shared}",
         )
 
@@ -247,7 +247,7 @@ def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment)
                 kind=Kind.RUNTIME,
                 bytes=deployment.overhead_bytes,
                 basis=Basis.ASSUMED,
-                source="stated by the user: context, libraries, activations and all else that is not weights or cache",
+                source="stated: context, libraries, activations and all else that is not weights or cache",
             ),
         )
     items = engine.runtime_items(architecture, deployment)

@@ -91,6 +91,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
 
     Raises PlannerError with the option at fault.
     """
+    _check_given(choices)
     model = architecture or load_model(choices.model, choices.online)
     found = find_engine(choices.engine)
     engine = found.name
@@ -120,6 +121,14 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
+
+
+def _check_given(choices: Choices) -> None:
+    """Nothing at all is no name, size or version; ``None`` is how a choice is left out."""
+    for field in fields(choices):
+        value = getattr(choices, field.name)
+        if isinstance(value, str) and not value.strip() and field.name != "model":
+            raise PlannerError(f"{field.name} is empty: give a value, or leave it out.")
 
 
 def draft_settings(data: EngineData, choices: Choices) -> tuple[str, ...]:
@@ -190,8 +199,8 @@ def choose_cards(choices: Choices) -> tuple[Device, ...]:
 def choose_device(name: str | None, memory: str | None) -> Device:
     """A device by name, or one with *memory* and nothing else known; exactly one must be given."""
     if (name is None) == (memory is None):
-        given = "both" if name is not None else "neither"
-        raise PlannerError(f"Give either --device or --memory, or the cards by --devices; {given} was given.")
+        given = "both were" if name is not None else "neither was"
+        raise PlannerError(f"Give either --device or --memory, or the cards by --devices; {given} given.")
     if name is not None:
         return presets.find_device(name)
     size = parse_bytes(memory or "", "memory")

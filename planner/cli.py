@@ -38,16 +38,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
+        if sys.stdout is None:
+            raise PlannerError("There is nowhere to write to: standard output is closed.")
         code = _run(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
     except PlannerError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader of our output has gone; what is still buffered has nowhere to go either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return DONE
+    except OSError as error:
+        _drop_output()
+        what = "What was found cannot be written" if error.filename is None else f"{error.filename} cannot be used"
+        print(f"{what}: {error.strerror or error}.", file=sys.stderr)
+        return BAD_INPUT
     return code
+
+
+def _drop_output() -> None:
+    """The reader of our output has gone or its disk is full; what is still buffered has nowhere to go either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:
@@ -62,8 +73,25 @@ def _run(words: list[str]) -> int:
     parser = _Parser(prog=f"kvbudget {name}", description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Help)
     parser.set_defaults(command=name)
     command.add_arguments(parser)
-    code: int = command.run(parser.parse_args(rest))
+    code: int = command.run(parser.parse_args(_joined(rest)))
     return code
+
+
+def _joined(words: list[str]) -> list[str]:
+    """*words* with each negative number joined to its option, for the parser would take it for an option of its own.
+
+    Raises PlannerError for an option with nothing behind its equals sign.
+    """
+    joined: list[str] = []
+    for word in words:
+        option, equals, value = word.partition("=")
+        if option.startswith("--") and equals and value.strip() in ("", "--"):
+            raise PlannerError(f"{shorten(option)} has no value: give one, or leave the option out.")
+        if joined and joined[-1].startswith("--") and "=" not in joined[-1] and word[:1] == "-" and word[1:2].isdigit():
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _help() -> str:

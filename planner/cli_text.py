@@ -16,7 +16,7 @@ from planner.launch import launch
 from planner.line_item import LineItem
 from planner.table import TableRow
 from planner.units import format_bytes, format_count, format_rate
-from planner.verdict import one_user_tokens, verdict
+from planner.verdict import beyond_limit, one_user_tokens, verdict
 
 MAX_FIXES = 4
 _GIB_WIDTH = 12
@@ -132,11 +132,16 @@ def _numbers(answer: Answer) -> list[str]:
     return [
         f"  room in the cache      {_or_any(one_user_tokens(answer))} tokens",
         f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''}".ljust(25)
-        + f"{_or_any(answer.max_context_tokens)} tokens{each}",
+        + f"{_or_any(answer.max_context_tokens)} tokens{each}{_beyond(answer)}",
         f"  most users at {answer.context_tokens:,}".ljust(25) + _or_any(answer.max_users),
         f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
         *_report_lines(answer.engine, answer.report),
     ]
+
+
+def _beyond(answer: Answer) -> str:
+    """What memory allows can be more than the model was made for."""
+    return f" by memory; the model was made for {answer.model_limit_tokens:,}" if beyond_limit(answer) else ""
 
 
 def _report_lines(engine: str, report: EngineReport | None) -> list[str]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from planner.errors import UnknownName
 from planner.records import dataclass
+from planner.units import shorten
 
 
 class Role(StrEnum):
@@ -156,4 +157,4 @@ def find_format(formats: Mapping[str, NumberFormat], name: str, use: str, also: 
         return found
     known = sorted({f.name for f in formats.values() if getattr(f, use)} | set(also))
     reason = "is not known" if found is None else f"cannot store {use}"
-    raise UnknownName(f"Format {name!r} {reason}; for {use} choose one of: {', '.join(known)}.")
+    raise UnknownName(f"Format {shorten(name)!r} {reason}; for {use} choose one of: {', '.join(known)}.")

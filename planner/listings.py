@@ -17,7 +17,7 @@ def model_rows() -> list[Row]:
             "name": preset.name,
             "title": preset.title,
             "family": preset.family,
-            "parameters": preset.published_parameters or preset.config.get("nominal_parameters"),
+            "published_parameters": preset.published_parameters or preset.config.get("nominal_parameters"),
             "licence": preset.licence,
             "aliases": list(preset.aliases),
             "source": preset.source,

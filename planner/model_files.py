@@ -1,5 +1,6 @@
 """A model's own files to an Architecture: which file is read how, and what stands beside it."""
 
+import os.path
 from pathlib import Path
 
 from planner import presets
@@ -23,7 +24,10 @@ def load_model(name: str, online: bool = False) -> Architecture:
     names one of its GGUF files. Raises PlannerError.
     """
     if _is_file_name(name):
-        return load_path(Path(name))
+        try:
+            return load_path(Path(name))
+        except OSError as error:
+            raise BadFile(f"{shorten_path(Path(name))} cannot be read: {error.strerror or error}.") from error
     if "/" not in name:
         return presets.load_preset(name)
     try:
@@ -36,13 +40,14 @@ def load_path(path: Path) -> Architecture:
     """The architecture of a file or folder; weights exactly as stored where its safetensors headers are there too."""
     if path.is_dir():
         return _load_folder(path, path)
+    _check_regular(path)
     if path.name.lower().endswith(GGUF):
         from planner.readers.gguf import read_gguf
 
         return read_gguf(path, presets.gguf_knowledge())
     if path.name.endswith((SAFETENSORS, f"{SAFETENSORS}.index.json")):
         return _load_folder(path.parent, path)
-    title = path.resolve().parent.name if path.name == CONFIG else path.stem
+    title = Path(os.path.abspath(path)).parent.name if path.name == CONFIG else path.stem
     sibling = _read_sibling(path.parent) if path.name == CONFIG else None
     return read_config_text(_read_text(path), title, path.name, sibling)
 
@@ -71,7 +76,8 @@ def _load_folder(folder: Path, weights: Path) -> Architecture:
     if not folder.is_dir():
         raise BadFile(f"{shorten_path(folder)} cannot be read: there is no such folder.")
     sibling = _read_sibling(folder)
-    architecture = read_config_text(_read_text(folder / CONFIG), folder.resolve().name, quantization=sibling)
+    title = Path(os.path.abspath(folder)).name
+    architecture = read_config_text(_read_text(folder / CONFIG), title, quantization=sibling)
     if weights == folder and not has_safetensors(folder):
         return architecture
     return with_file_tensors(architecture, read_safetensors(weights))
@@ -82,6 +88,11 @@ def _load_hub(name: str, online: bool) -> Architecture:
     from planner.readers.file_tensors import with_file_tensors
 
     repo_id, _, quantization = name.partition(":")
+    if Path(name).is_file():
+        raise BadFile(
+            f"{shorten_path(Path(name))} is a file of no kind that is read: its name must end in .json, .gguf, "
+            ".safetensors or .safetensors.index.json."
+        )
     if not hub.is_hub_id(repo_id):
         raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file; see kvbudget models.")
     folder = None if quantization else hub.cached_folder(repo_id)
@@ -119,7 +130,14 @@ def _read_sibling(folder: Path) -> bytes | None:
     return _read_text(file) if file.is_file() else None
 
 
+def _check_regular(file: Path) -> None:
+    """A pipe could keep a reader waiting for ever."""
+    if file.exists() and not file.is_file():
+        raise BadFile(f"{shorten_path(file)} is no regular file; a model is read from files and folders.")
+
+
 def _read_text(file: Path) -> bytes:
+    _check_regular(file)
     try:
         with file.open("rb") as stream:
             return stream.read(MAX_JSON_BYTES + 1)

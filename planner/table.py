@@ -16,7 +16,8 @@ from planner.model_files import load_model
 class TableRow:
     """One cell. *max_context_tokens* is for one user; *max_users* at the table's context; ``None``: no limit by memory.
 
-    *short_bytes* is what weights and runtime alone lack, 0 when they fit.
+    *short_bytes* is what weights and runtime alone lack, 0 when they fit. *state* is for one user of *context_tokens*;
+    *overhead_bytes* is what is stated for the runtime, ``None``: the engine's own items. *name* finds the model again.
     """
 
     model: str
@@ -30,6 +31,9 @@ class TableRow:
     max_context_tokens: int | None
     max_users: int | None
     short_bytes: int
+    context_tokens: int
+    overhead_bytes: int | None
+    name: str
 
 
 def table(
@@ -66,6 +70,9 @@ def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:
         max_context_tokens=max_context_tokens(ranks) if budget.loads else 0,
         max_users=max_users(ranks, chosen.workload.context_tokens) if budget.loads else 0,
         short_bytes=max(0, -min(rank.pool_bytes for rank in ranks)),
+        context_tokens=chosen.workload.context_tokens,
+        overhead_bytes=deployment.overhead_bytes,
+        name=chosen.architecture.name,
     )
 
 

@@ -53,6 +53,15 @@ def _users(cell: TableRow, context_tokens: int) -> str:
     return f"**{format_count(cell.max_users)}** {'user' if cell.max_users == 1 else 'users'} {each}"
 
 
+def heading(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tokens: int = 0) -> str:
+    """What the cells say and what they count with, for a table that stands alone."""
+    what = "Tokens of context left for one user" if show is Show.TOKENS else f"Users of {context_tokens:,} tokens"
+    caches = ", ".join(dict.fromkeys(cell.kv_cache for cell in cells))
+    stated = {cell.overhead_bytes for cell in cells if cell.overhead_bytes is not None}
+    runtime = "".join(f"; {format_bytes(size)} of runtime" for size in stated)
+    return f"{what}; cache in {caches}{runtime}"
+
+
 def as_markdown(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tokens: int = 0) -> str:
     """What the cells say and under which cache, then a row a model and format, a column a memory size."""
     rows: dict[tuple[str, str], dict[str, str]] = {}
@@ -63,8 +72,7 @@ def as_markdown(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tok
             "A token costs": format_rate(cell.kv_bytes_per_token),
         }
         rows.setdefault((cell.model, cell.weights), first)[format_size(cell.memory_bytes)] = cell_text(cell, show)
-    what = "Tokens of context left for one user" if show is Show.TOKENS else f"Users of {context_tokens:,} tokens"
-    caches = ", ".join(dict.fromkeys(cell.kv_cache for cell in cells))
     words = SCALES[show].words
     table = to_markdown(list(rows.values()), right=[*list(next(iter(rows.values()), {}))[2:]])
-    return f"{what}; cache in {caches}.\n\n{table}\n{words[Band.OVER]}, by this much; {words[Band.TIGHT]}.\n"
+    key = f"{words[Band.OVER]}, by this much; {words[Band.TIGHT]}."
+    return f"{heading(cells, show, context_tokens)}.\n\n{table}\n{key}\n"

@@ -28,10 +28,11 @@ _MAX_TEXT = 40
 def parse_bytes(text: str | int, what: str = "size") -> int:
     """Bytes in a text such as ``8GiB``, ``24 GB`` or ``1610612736``; fractions are rounded down.
 
-    Raises PlannerError, naming *what*, for anything else, negative or above one EiB.
+    Raises PlannerError, naming *what*, for anything else, negative or above one EiB, and for a number without a unit
+    that can hardly be bytes.
 
-    >>> parse_bytes("1.5GiB"), parse_bytes("24 GB"), parse_bytes("512")
-    (1610612736, 24000000000, 512)
+    >>> parse_bytes("1.5GiB"), parse_bytes("24 GB"), parse_bytes("8589934592")
+    (1610612736, 24000000000, 8589934592)
     """
     written = str(text).strip()
     match = _SIZE.fullmatch(written.lower()) if len(written) <= _MAX_TEXT else None
@@ -41,6 +42,10 @@ def parse_bytes(text: str | int, what: str = "size") -> int:
             f"{what} {shorten(written)!r} is not a size: write a number and a unit, such as 8GiB, 24GB or 512MiB."
         )
     fraction = match[2] or ""
+    if not match[3] and 0 < int(match[1]) < MIB:
+        raise PlannerError(
+            f"{what} {written!r} has no unit: write {written}GiB or {written}GB; a bare number is bytes, from a MiB on."
+        )
     size: int = int(match[1] + fraction) * unit // 10 ** len(fraction)
     if size > _MAX_BYTES:
         raise PlannerError(f"{what} {written} is more than any machine has: the limit here is 1,048,576 TiB.")

@@ -171,6 +171,12 @@ def _uncertain(answer: Answer) -> Verdict:
     )
 
 
+def beyond_limit(answer: Answer) -> bool:
+    """Whether memory allows a longer context than the model was made for."""
+    limit, longest = answer.model_limit_tokens, answer.max_context_tokens
+    return limit is not None and (longest is None or longest > limit)
+
+
 def _cards(answer: Answer) -> str:
     if answer.devices:
         return f"{answer.device} (the fullest of {' and '.join(answer.devices)})"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_tables_in_every_format_hold_the_same_cells(capsys: pytest.CaptureFixtur
     read = list(csv.DictReader(io.StringIO(run(capsys, *words, "--format", "csv")[1])))
     assert [int(row["max_context_tokens"]) for row in read] == [row["max_context_tokens"] for row in rows]
     markdown = run(capsys, *words, "--format", "markdown")[1].splitlines()
-    assert markdown[0] == "Tokens of context left for one user; cache in fp16."
+    assert markdown[0] == "Tokens of context left for one user; cache in fp16; 1.50 GiB of runtime."
     assert markdown[2] == "| Model | Weights | A token costs | 8 GiB | 16 GiB | 24 GiB |"
     assert markdown[4] == "| 7B class (nominal) | int8 | 131 kB | ✕ 19.72 MiB over | 65,378 | 130,914 |"
     assert markdown[7] == "| 13B class, no GQA (nominal) | int4-g128 | 819 kB | ▲ 337 | 10,822 | 21,308 |"
@@ -130,7 +131,7 @@ def test_presets_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
         ((), "Give either --device or --memory, or the cards by --devices; neither was given."),
         (
             ("--memory", "8GiB", "--device", "l4"),
-            "Give either --device or --memory, or the cards by --devices; both was given.",
+            "Give either --device or --memory, or the cards by --devices; both were given.",
         ),
         (("--device", "rtx-9999"), "Device 'rtx-9999' is not known; nearest: "),
         (
@@ -256,3 +257,44 @@ def test_an_engines_own_command_is_the_plan(capsys: pytest.CaptureFixture[str]) 
     command = "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 32768 --gpu-memory-utilization 0.8"
     assert run(capsys, *shared, "--command", command) == run(capsys, *shared, *options)
     assert "begins with vllm serve" in refused(capsys, *shared, "--command", "python serve.py")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--model=--", "--memory", "8GiB"), "--model has no value"),
+        (("--model", "7b-class", "--memory=--"), "--memory has no value"),
+        (("--model", "7b-class", "--memory", "8GiB", "--weights="), "--weights has no value"),
+        (("--model", "7b-class", "--memory", "8GiB", "--weights", " "), "weights is empty"),
+        (("--model", "7b-class", "--memory", "-8GiB"), "memory '-8GiB' is not a size"),
+        (("--model", "7b-class", "--memory", "8"), "memory '8' has no unit: write 8GiB or 8GB"),
+        (("--model", "/dev/null", "--memory", "8GiB"), "Model '/dev/null' is not known"),
+        (("--model", "LOOP/config.json", "--memory", "8GiB"), "Too many levels of symbolic links"),
+        (("--model", "PIPE/config.json", "--memory", "8GiB"), "is no regular file"),
+        (("--model", "PIPE/model.safetensors", "--memory", "8GiB"), "is no regular file"),
+        (("--model", "PIPE/notes.txt", "--memory", "8GiB"), "is a file of no kind that is read"),
+    ],
+)
+def test_odd_words_and_files_are_one_sentence(
+    words: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    loop, pipe = tmp_path / "LOOP", tmp_path / "PIPE"
+    loop.mkdir()
+    (loop / "config.json").symlink_to("config.json")
+    pipe.mkdir()
+    os.mkfifo(pipe / "config.json")
+    (pipe / "notes.txt").write_text("not a model")
+    here = [word if not word.startswith(("LOOP", "PIPE")) else str(tmp_path / word) for word in words]
+    code, out, error = run(capsys, "plan", *here)
+    assert (code, out) == (2, "")
+    assert sentence in error
+    assert error.count("\n") == 1
+
+
+def test_output_that_cannot_be_written_is_one_sentence() -> None:
+    command = [sys.executable, "-m", "planner", "plan", "--model", "7b-class", "--memory", "24GiB"]
+    with open("/dev/full", "w") as full:
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (found.returncode, found.stderr) == (2, "What was found cannot be written: No space left on device.\n")
+    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (closed.returncode, closed.stderr) == (2, "There is nowhere to write to: standard output is closed.\n")

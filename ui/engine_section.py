@@ -85,7 +85,7 @@ def start_it(choices: Choices, chosen: Chosen) -> None:
         if engine != choices.engine:
             st.caption(f"With {engine_title(engine)}'s own defaults; this page counts with {_counted(choices)}.")
     st.header("The same plan in a terminal", anchor=False)
-    st.code(choices.command(), language="bash", wrap_lines=True)
+    st.code(choices.command(), language=None, wrap_lines=True)
 
 
 def launch_for(choices: Choices, chosen: Chosen, engine: str) -> Launch:

@@ -70,6 +70,14 @@ def heat_table(cells: Sequence[TableRow], show: Show, ink: str = colours.INK) ->
     return chart.configure_view(stroke=None).configure_text(fontSize=FONT_PX)
 
 
+def printed_table(cells: Sequence[TableRow], show: Show, heading: str) -> alt.LayerChart:
+    """The same in print's ink, with what a picture that stands alone must say: its heading and its classes."""
+    classes = " · ".join(SCALES[show].words)
+    ink = colours.PRINT_INK
+    title = alt.Title(heading, subtitle=classes, anchor="start", color=ink, subtitleColor=ink)
+    return heat_table(cells, show, colours.PRINT_INK).properties(title=title)
+
+
 def legend(show: Show) -> list[tuple[str, str]]:
     """Each class's fill, empty for what does not fit, and its words."""
     return [(FILLS[each][0] if each in FILLS else "", SCALES[show].words[each]) for each in Band]

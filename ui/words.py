@@ -20,7 +20,7 @@ ICONS = {
 }
 ITEM_NAMES = {
     "weights": "Weights",
-    "overhead": "Runtime, stated",
+    "overhead": "Runtime, one figure",
     "cache": "Cache for your users",
     OUTSIDE: "Left to other programs",
 }

@@ -98,7 +98,8 @@ def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:
     """The Choices among *arguments*; *given* comes first."""
     known = {field.name for field in fields(Choices)}
     values = {name: value for name, value in vars(arguments).items() if name in known}
-    return Choices(**values | {"set": tuple(arguments.set)} | given)
+    values |= {"set": tuple(arguments.set), "engine": arguments.engine.strip().lower()}
+    return Choices(**values | given)
 
 
 def print_rows(rows: Sequence[Row], as_json: bool, nothing: str) -> None:

@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from planner.errors import UnknownName
+from planner.units import shorten
 
 if TYPE_CHECKING:
     from planner.engines.base import Engine
@@ -27,7 +28,7 @@ ENGINES = {
 def find_engine(name: str) -> "Engine":
     """The engine called *name*; raises UnknownName with the names that exist."""
     if name not in ENGINES:
-        raise UnknownName(f"Engine {name!r} is not known; choose one of: {', '.join(ENGINES)}.")
+        raise UnknownName(f"Engine {shorten(name)!r} is not known; choose one of: {', '.join(ENGINES)}.")
     module, engine = ENGINES[name]
     found: Engine = getattr(import_module(module), engine)()
     return found

@@ -1,5 +1,6 @@
 """Which layers of a mixture of experts have experts, and which of these a table chooses."""
 
+from planner.errors import UnsupportedModel
 from planner.readers.decoder import Decoder
 
 
@@ -15,11 +16,25 @@ def feed_forward_kinds(decoder: Decoder, number: int) -> list[str]:
     ]
 
 
+def _experts(decoder: Decoder) -> int:
+    """How many a layer has; 0 only where the class can do without any."""
+    values = decoder.values
+    find = values.integer if decoder.structure.mixture else values.optional_integer
+    experts = find("num_experts", minimum=0) or 0
+    if not values.has("num_experts_per_tok"):
+        return experts
+    active = values.same_in_all_layers("num_experts_per_tok", minimum=0) or 0
+    if active > experts and (experts or decoder.structure.mixture):
+        raise UnsupportedModel(
+            f"{values.where}: num_experts_per_tok = {active:,} of {experts:,} experts is not possible; check both."
+        )
+    return experts
+
+
 def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     """For each layer whether it has experts, by whichever rules the config states; all of them where it states none."""
     values = decoder.values
-    find = values.integer if decoder.structure.mixture else values.optional_integer
-    if not find("num_experts", minimum=0):
+    if not _experts(decoder):
         return [False] * number
     if values.has("mlp_layer_types"):
         return [kind != "dense" for kind in values.strings("mlp_layer_types", number)]

@@ -4,7 +4,7 @@ import json
 from math import isfinite
 
 from planner.errors import BadFile
-from planner.units import MIB, format_count, shorten
+from planner.units import MIB, shorten
 
 MAX_JSON_BYTES = 16 * MIB
 _UNBOUNDED = "_limit"
@@ -16,23 +16,37 @@ def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object
     ``Infinity`` and ``NaN`` are refused but for limits: published files have ``time_step_limit = [0.0, Infinity]``.
     """
     if len(data) > MAX_JSON_BYTES:
-        raise BadFile(f"{what} is {format_count(len(data))} bytes long; a config is read up to 16 MiB.")
+        raise BadFile(f"{what} is longer than 16 MiB, which is as much as is read of a config.")
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise BadFile(f"{what} is not UTF-8 text: byte {error.start} cannot be read.") from None
     try:
-        parsed = json.loads(text)
+        parsed = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise BadFile(f"{what} is not valid JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
         raise BadFile(f"{what} is nested too deeply to be a config.") from None
+    except _Twice as error:
+        raise BadFile(f"{what} has the key {shorten(str(error))!r} twice; keep the one that is meant.") from None
     except ValueError:
         raise BadFile(f"{what} has a number with too many digits.") from None
     if not isinstance(parsed, dict):
         raise BadFile(f"{what} holds a JSON {_JSON_NAMES.get(type(parsed), 'value')}; a config is an object of keys.")
     _check_finite(parsed, what)
     return parsed
+
+
+class _Twice(Exception):
+    """A key that one object has twice."""
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def _check_finite(parsed: dict[str, object], what: str) -> None:

@@ -76,6 +76,21 @@ def test_mixture_activates_its_chosen_experts_only() -> None:
     assert active_parameters(architecture) == 46_702_792_704 - unused == 12_879_925_248
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("mistralai/Mixtral-8x7B-v0.1", "num_local_experts", 0),
+        ("mistralai/Mixtral-8x7B-v0.1", "num_experts_per_tok", 9),
+        ("openai/gpt-oss-120b", "num_local_experts", 0),
+        ("deepseek-ai/DeepSeek-V3", "n_routed_experts", 0),
+        ("deepseek-ai/DeepSeek-V3", "num_experts_per_tok", 257),
+    ],
+)
+def test_a_token_cannot_take_more_experts_than_there_are(name: str, key: str, value: int) -> None:
+    with pytest.raises(UnsupportedModel, match="experts is not possible"):
+        read(config_of(name) | {key: value})
+
+
 def test_mtp_layer_is_a_role_of_its_own() -> None:
     """DeepSeek-V3's repository holds 684.5 billion with the prediction layer and its copies of embedding and head."""
     architecture = read(config_of("deepseek-ai/DeepSeek-V3"))

@@ -22,7 +22,7 @@ def test_byte_order_mark_and_infinity_are_read() -> None:
         (b"\xff{}", "is not UTF-8 text: byte 0 cannot be read."),
         (b'{"a":' + b"[" * 100_000, "is nested too deeply to be a config."),
         (b'{"a": ' + b"9" * 5000 + b"}", "has a number with too many digits."),
-        (b" " * (MAX_JSON_BYTES + 1), "is 16,777,217 bytes long; a config is read up to 16 MiB."),
+        (b" " * (MAX_JSON_BYTES + 1), "is longer than 16 MiB, which is as much as is read of a config."),
     ],
 )
 def test_bad_text_is_refused_in_one_sentence(data: bytes, sentence: str) -> None:

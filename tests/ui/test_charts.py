@@ -45,7 +45,7 @@ def test_the_bar_shows_each_part_where_it_lies() -> None:
     parts = {row["what"]: row for row in bar(FITS) if "what" in row}
     assert list(parts) == [
         "Weights",
-        "Runtime, stated",
+        "Runtime, one figure",
         "Cache for your users",
         "Free for more cache",
         "Kept by the driver",

@@ -35,7 +35,7 @@ def test_the_engines_own_figures_are_the_librarys(open_app: OpenApp) -> None:
     for case in spread(chosen):
         assert f"{case.pool_tokens:,}" in said
     assert "vLLM's own items are used instead of a flat figure." in said
-    assert "Runtime, stated" not in said
+    assert "Runtime, one figure" not in said
 
 
 def test_low_expected_and_high_leave_less_and_less() -> None:
@@ -59,7 +59,7 @@ def test_nothing_assumed_is_one_case() -> None:
 def test_a_stated_figure_takes_the_place_of_the_engines_items(open_app: OpenApp) -> None:
     app = open_app(**VLLM, overhead="2GiB")
     said = words(app)
-    assert "Runtime, stated" in said
+    assert "Runtime, one figure" in said
     assert "In place of vLLM's own." in said
     assert "--overhead 2GiB" in said
 

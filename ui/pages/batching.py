@@ -241,7 +241,7 @@ def _command(plan: Scenario, found: Setting, engine: str) -> None:
             set=(),
         )
         text = command(named, "simulate", *map(str, words))
-    st.code(text, language="bash", wrap_lines=True)
+    st.code(text, language=None, wrap_lines=True)
 
 
 main()

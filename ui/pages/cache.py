@@ -67,7 +67,7 @@ def main() -> None:
     _layers(chosen)
     _arithmetic(chosen)
     st.header("The same in a terminal", anchor=False)
-    st.code(_command(plan), language="bash", wrap_lines=True)
+    st.code(_command(plan), language=None, wrap_lines=True)
     page.next_links(
         ("ui/pages/plan.py", "Does it fit my card?", ":material/fact_check:"),
         ("ui/pages/which.py", "What can I run?", ":material/search:"),

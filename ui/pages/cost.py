@@ -211,7 +211,7 @@ def _command(plan: Scenario, engine: str, price: float | None, watts: float | No
     words = ["--price", f"{price:g}", "--prompt", str(prompt), "--output", str(output), "--speed-engine", engine]
     words += [] if watts is None else ["--watts", f"{watts:g}"]
     users = ["--users", "1"] if plan.choices.users == 1 else []  # its default is another
-    st.code(command(plan.choices, "cost", *users, *words), language="bash", wrap_lines=True)
+    st.code(command(plan.choices, "cost", *users, *words), language=None, wrap_lines=True)
 
 
 main()

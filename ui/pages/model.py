@@ -34,7 +34,7 @@ def main() -> None:
     show_layers(chosen, with_parameters=True)
     _sources(chosen, preset)
     st.header("The same in a terminal", anchor=False)
-    st.code(f"kvbudget inspect {plan.choices.model}", language="bash", wrap_lines=True)
+    st.code(f"kvbudget inspect {plan.choices.model}", language=None, wrap_lines=True)
     page.next_links(
         ("ui/pages/cache.py", "What a conversation costs", ":material/stacked_bar_chart:"),
         ("ui/pages/which.py", "Which cards run it?", ":material/search:"),

@@ -11,7 +11,7 @@ from planner.deployment import Device
 from planner.frontier import frontier
 from planner.line_item import Basis
 from planner.units import format_bytes, format_rate, words_for_tokens
-from planner.verdict import asked, one_user_tokens
+from planner.verdict import asked, beyond_limit, one_user_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
 from ui.draw import draw
@@ -60,6 +60,8 @@ def _verdict(plan: Scenario) -> None:
 def _numbers(answer: Answer) -> None:
     room = one_user_tokens(answer)
     each = "tokens" if answer.users == 1 else "tokens each"
+    if beyond_limit(answer):
+        each = f"by memory; the model was made for {answer.model_limit_tokens:,}"
     users = "1 user" if answer.users == 1 else f"{answer.users:,} users"
     with st.grid(4, min_column_width=150):
         page.number(

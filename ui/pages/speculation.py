@@ -205,7 +205,7 @@ def _command(plan: Scenario, engine: str, kind: str, sibling: str, acceptance: f
     else:
         words += ["--batch", str(plan.choices.users), "--draft-model", sibling or kind, "--speed-engine", engine]
         text = command(replace(plan.choices, users=1), "speculate", *words)
-    st.code(text, language="bash", wrap_lines=True)
+    st.code(text, language=None, wrap_lines=True)
 
 
 main()

@@ -141,7 +141,7 @@ def _command(choices: Choices, pace: Pace, prompt: int) -> None:
     more = ["--prompt", str(prompt), "--speed-engine", pace.engine]
     if pace.is_calibrated:
         more += ["--measured", f"{pace.measured:g}"]
-    st.code(command(choices, "speed", *more), language="bash", wrap_lines=True)
+    st.code(command(choices, "speed", *more), language=None, wrap_lines=True)
 
 
 main()

@@ -11,10 +11,11 @@ from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
 from planner.table_words import as_markdown, reading
+from planner.table_words import heading as table_heading
 from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, form, own_config, page
 from ui.export import download_buttons
-from ui.heat_table import heat_table, legend
+from ui.heat_table import heat_table, legend, printed_table
 from ui.scenario import scenario
 from ui.words import engine_title, sizes_in_words, weights_label
 
@@ -63,7 +64,7 @@ def main() -> None:
     rows = [as_row(cell) for cell in cells]
     download_buttons(
         rows,
-        lambda: heat_table(cells, show, colours.PRINT_INK),
+        lambda: printed_table(cells, show, table_heading(cells, show, base.context or 0)),
         "kv-budget-table",
         lambda: as_markdown(cells, show, base.context or 0),
     )
@@ -101,10 +102,12 @@ def _controls() -> tuple[Show, list[str], list[str], list[str]]:
             filter_mode="contains",
             bind="query-params",
         )
-        st.caption("Cache, runtime, number of cards and tokens per user come from the set-up.")
         more = st.text_input(
             "Other sizes", key="more_sizes", max_chars=100, placeholder="10GiB, 32GiB", bind="query-params"
         )
+    st.caption(
+        "Models, weights and cards are chosen here; cache, runtime, engine and tokens per user come from the set-up."
+    )
     written = [size.strip() for size in more.split(",") if size.strip()]
     return SHOWN[show], models, [*sizes, *written], weights
 
