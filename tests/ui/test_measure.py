@@ -63,7 +63,9 @@ def test_before_anything_is_measured_it_says_what_it_found_and_how_long_it_takes
     said = words(app)
     assert "**2 CPU cores, no GPU** · 24.0 GiB, 20.0 free now · torch 2.13.0" in said
     assert "Also there: browser 1.00 GiB." in said
-    assert "Run, about" in app.button(key="run").label
+    assert "takes **minutes** on two quiet cores" in said
+    app.selectbox(key="experiment").select("cache-size").run()
+    assert app.button(key="run").label == "Run, 2 minutes at most"
 
 
 def test_exact_near_and_off_are_told_apart(open_app: OpenApp, folder: Path) -> None:

@@ -59,7 +59,7 @@ def _verdict(found: Sequence[Finding], problem: str) -> None:
         st.title("Check the predictions on this machine", anchor=False)
         st.markdown(
             "Real models run here, their memory is read, and each reading stands beside what the planner says. The "
-            f"quick run of everything takes about **{duration(quick_seconds(EVERYTHING))}** on two cores."
+            "quick run of everything takes **minutes** on two quiet cores, and longer where other programs run."
         )
 
 
@@ -116,7 +116,7 @@ def _form(choices: Choices, folder: Path) -> None:
     said = EXPERIMENTS.get(experiment, "every experiment, one after another, and one report")
     st.caption(f"**{experiment}**: {said}.")
     st.button(
-        f"Run, about {duration(known)}" if known else "Run",
+        f"Run, {duration(known)} at most" if known else "Run",
         key="run",
         type="primary",
         icon=":material/play_arrow:",
