@@ -1,7 +1,7 @@
 """The single changes that would make a plan fit, each tried with the planner itself: enough first, cheapest first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 
 from planner import presets
@@ -12,6 +12,7 @@ from planner.capacity import largest
 from planner.choices import Choices, choose, choose_device
 from planner.deployment import MAX_PARALLEL, Device
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("int8", "int4-g128")

@@ -1,9 +1,9 @@
 """Classes for a table's cells: *loads* is not *fits*, and 337 tokens must not look like 65,378."""
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from planner.budget import TIGHT_TOKENS
+from planner.records import dataclass
 from planner.table import TableRow
 from planner.units import format_bytes, format_count
 

@@ -1,7 +1,7 @@
 """One user's cache across kinds of attention, beside the weights, and shared among users."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from planner import presets
@@ -13,6 +13,7 @@ from planner.explain import sharing_words
 from planner.formats import NumberFormat, QuantScheme
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, bytes_per_token_at, model_specs
+from planner.records import dataclass
 from planner.weights import loaded_tensors, tensors_bytes
 
 REAL_MODELS = (

@@ -4,11 +4,12 @@ A start's log gives those of one model; passes measured on the machine itself gi
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from planner.errors import PlannerError
 from planner.line_item import Basis, Kind, LineItem
 from planner.logs.readings import Reading
+from planner.records import dataclass
 from planner.units import format_size
 
 SAME_CARD = 0.01

@@ -1,12 +1,12 @@
 """The card as one bar: what lies where on it, from the first byte to the last."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from planner.answer import Answer
 from planner.budget import OUTSIDE
 from planner.deployment import Device
 from planner.line_item import Kind
+from planner.records import dataclass
 
 
 class Part(StrEnum):

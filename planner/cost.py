@@ -1,10 +1,10 @@
 """What tokens cost: a price an hour and a speed give a price a token."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from planner.energy import Energy, Power, energy
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.speed.answer import step_seconds
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s

@@ -1,9 +1,8 @@
 """What a token costs over the number of users who share the hour."""
 
-from dataclasses import dataclass
-
 from planner.cost import Cost, cost
 from planner.energy import Power
+from planner.records import dataclass
 from planner.speed.answer import step_seconds
 from planner.speed.constants import SpeedConstants
 from planner.speed.sweeps import spaced

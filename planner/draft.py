@@ -1,10 +1,11 @@
 """What proposes tokens beside a model: a smaller model, its own prediction layers, a head, or the text so far."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, LatentAttention, Layer, Tensor
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme, Role
+from planner.records import dataclass
 
 MTP, EAGLE, NGRAM = "mtp", "eagle", "ngram"
 """In place of a model's name: the model's own prediction layers, a head like its last layer, its text so far."""

@@ -1,7 +1,7 @@
 """Context lost for speed gained: what each draft takes of the budget, and what it is worth at the same load."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
@@ -11,6 +11,7 @@ from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.paced import paced
 from planner.performance_presets import eight_bit_formats, speculation_overhead
+from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.draft_map import LONGEST_DRAFT
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together

@@ -1,10 +1,9 @@
 """Energy a token: what the devices draw, by the time that a token takes."""
 
-from dataclasses import dataclass
-
 from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.line_item import Basis
+from planner.records import dataclass
 from planner.speed.constants import Seconds
 
 JOULES_PER_KWH = 3_600_000

@@ -1,6 +1,6 @@
 """The architectural minimum beside what each engine reserves: one model, card and request through every engine."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.answer import answer
 from planner.architecture import Architecture
@@ -8,6 +8,7 @@ from planner.budget import OUTSIDE, Case
 from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.spread import Left, spread
 from planner.units import format_bytes
 

@@ -1,7 +1,6 @@
 """How the figures of one budget come about: each term with the real numbers in it, for whoever wants to redo it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from planner.architecture import (
     Architecture,
@@ -20,6 +19,7 @@ from planner.formats import NumberFormat
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import mixer_spec
 from planner.naive import one_formula_bytes_per_token
+from planner.records import dataclass
 from planner.weights import bytes_by_role, parameters_by_role
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from planner.budget import RankBudget
 from planner.capacity import concurrency, max_context_tokens, max_users
 from planner.deployment import MAX_TOKENS, Workload
+from planner.records import dataclass
 
 SHORTEST_TOKENS = 512
 STEPS_PER_OCTAVE = 8

@@ -6,12 +6,13 @@ Falcon's own exceptions are left out.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from planner.architecture import Architecture, Attention, LatentAttention, Layer, Tensor, distinct_layers
 from planner.errors import PlannerError
 from planner.formats import GgufMix, MixRule, NumberFormat, QuantScheme, Role
+from planner.records import dataclass
 
 # Names of Hugging Face's classes and of ggml, by what llama-quantize calls them. The first that is found counts.
 _FEED_FORWARD = r"(?:^|\.)(?:mlp|experts|shared_experts?|feed_forward)\."

@@ -1,11 +1,11 @@
 """What a model is, layer by layer: kinds, growth, parameters by role."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from planner.architecture import Architecture, Layer
 from planner.formats import NumberFormat
 from planner.kv_cache import KVCacheSpec, bytes_per_token_at, fixed_bytes, layer_specs
+from planner.records import dataclass
 from planner.weights import active_parameters, parameters, parameters_by_role
 
 

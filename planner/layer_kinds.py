@@ -1,7 +1,6 @@
 """A model's layers by kind: which they are, what each keeps of a context, what each weighs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from planner.architecture import Architecture, Layer
@@ -9,6 +8,7 @@ from planner.explain import mixer_words
 from planner.formats import NumberFormat
 from planner.inspection import LayerGrowth, layer_growth
 from planner.kv_cache import bytes_for, layer_specs
+from planner.records import dataclass
 
 _MAX_SPANS = 4
 

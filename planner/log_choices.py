@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 
@@ -12,6 +12,7 @@ from planner.engine_data import settle
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.logs.readings import Start
+from planner.records import dataclass
 from planner.units import GIB
 
 CACHE_DTYPES = {

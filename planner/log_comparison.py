@@ -1,7 +1,7 @@
 """A start's readings beside what the planner says for the same model, card and flags, each difference explained."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from math import ceil
 
@@ -12,6 +12,7 @@ from planner.line_item import Kind
 from planner.log_pools import POOL_ENGINES, predict_pools
 from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
 from planner.logs.readings import Reading, Start
+from planner.records import dataclass
 from planner.units import format_bytes
 from planner.verdict import room_bytes
 

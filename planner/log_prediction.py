@@ -1,11 +1,12 @@
 """What the planner says of one figure in a log, and what it rests on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.answer import Answer, answer
 from planner.choices import Chosen
 from planner.line_item import Basis, LineItem
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

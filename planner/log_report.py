@@ -1,7 +1,7 @@
 """All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.architecture import Architecture
 from planner.budget import prepare
@@ -12,6 +12,7 @@ from planner.log_choices import Lack, Told, choices_from_log
 from planner.log_comparison import Compared, compare
 from planner.log_profile import profile_from
 from planner.logs.readings import Failure, Readings, Start
+from planner.records import dataclass
 from planner.units import format_bytes, format_count
 from planner.would_start import Try, would_start
 

@@ -1,11 +1,10 @@
 """What a model is, for a page of its own: totals, roles in plain words, and how the published total comes about."""
 
-from dataclasses import dataclass
-
 from planner.architecture import Architecture
 from planner.deployment import Deployment
 from planner.gguf_mixes import as_stored
 from planner.presets import ModelPreset
+from planner.records import dataclass
 from planner.weights import MTP, bytes_by_role, model_bytes, parameters, parameters_by_role
 
 _ROLE_WORDS = {

@@ -4,10 +4,9 @@ With a cache, step t computes one query's scores against t keys and their weight
 all t queries again: 2·t²·d, as a library that is told not to cache does, masking included.
 """
 
-from dataclasses import dataclass
-
 from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
+from planner.records import dataclass
 
 SCORE_BYTES = 4
 """Scores are kept in fp32."""

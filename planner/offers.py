@@ -1,7 +1,7 @@
 """The inverse question about money: the cheapest cards that hold the users, and are fast enough for them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import mean
 
 from planner.answer import answer
@@ -13,6 +13,7 @@ from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.paced import paced
 from planner.performance_presets import power_share
+from planner.records import dataclass
 from planner.serving import MAX_DEVICES, ServingQuestion, replica_rate, replicas_for
 from planner.speed.answer import speed
 

@@ -1,9 +1,10 @@
 """A plan ready for questions about its speed: by its profile where that timed the machine, else by fitted constants."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.choices import Chosen
 from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.measured import measured_constants, measured_device
 from planner.speed.work import Model, has_experts, prepare_speed

@@ -1,6 +1,5 @@
 """What drafts were published to have accepted, by kind; and which models of the list can draft for another."""
 
-from dataclasses import dataclass
 from statistics import median
 
 from planner import presets
@@ -8,6 +7,7 @@ from planner.architecture import Architecture
 from planner.draft import EAGLE, MAX_VOCABULARY_DIFFERENCE, MTP, NGRAM
 from planner.errors import UnknownName
 from planner.performance_presets import drafts
+from planner.records import dataclass
 from planner.speculation import PublishedDraft
 
 MODEL = "draft model"

@@ -1,12 +1,12 @@
 """What a number format costs in quality, by published readings; nothing is estimated where there is none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import log
 from typing import Any
 
 from planner.presets import PRESETS, build, load_toml
+from planner.records import dataclass
 
 LIMITS = (
     "Perplexity holds for one tokenizer and one text: it compares formats of one model, never two models. "

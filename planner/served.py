@@ -1,7 +1,6 @@
 """A plan as the simulator sees it: how long steps take, and how many cache blocks memory leaves."""
 
 import math
-from dataclasses import dataclass
 
 from planner.architecture import Architecture
 from planner.batching.server import Schedule, Server
@@ -11,6 +10,7 @@ from planner.budget import prepare
 from planner.capacity import concurrency
 from planner.choices import Choices, choose
 from planner.paced import paced
+from planner.records import dataclass
 from planner.speed.answer import step_time
 from planner.speed.constants import SpeedConstants
 from planner.speed.work import Model

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import mean
 
 from planner.architecture import Architecture
@@ -15,6 +15,7 @@ from planner.errors import PlannerError
 from planner.kv_cache import bytes_for, model_specs
 from planner.model_files import load_model
 from planner.paging import blocks_for
+from planner.records import dataclass
 from planner.served import Served, mean_tokens, served
 from planner.speed.answer import prompt_seconds
 

@@ -6,10 +6,10 @@ share of one pass of the model. Source: Leviathan, Kalman and Matias, arXiv:2211
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from planner.capacity import largest
 from planner.errors import PlannerError
+from planner.records import dataclass
 
 MAX_DRAFT_TOKENS = 2**20
 """No draft is longer; where a search ends."""

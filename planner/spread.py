@@ -1,12 +1,11 @@
 """What a plan's assumed items leave for the cache when they turn out small, as expected or large."""
 
-from dataclasses import dataclass
-
 from planner.budget import OUTSIDE, Case, RankBudget, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Chosen
 from planner.deployment import Workload
 from planner.line_item import Kind
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The 8/16/24 GB table: models × weight formats × memory sizes, each cell with what is left for conversation."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
@@ -10,6 +10,7 @@ from planner.choices import Choices, Chosen, choose, choose_device
 from planner.export import Row
 from planner.kv_cache import bytes_per_token_at
 from planner.model_files import load_model
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

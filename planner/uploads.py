@@ -4,7 +4,7 @@ Weights are too large for that, and their headers stand at the beginning: a file
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 
 from planner import presets
@@ -13,6 +13,7 @@ from planner.errors import BadFile
 from planner.formats import QuantScheme
 from planner.model_files import CONFIG, GGUF, QUANTIZATION, SAFETENSORS, read_config_text
 from planner.readers.json_text import parse_json
+from planner.records import dataclass
 from planner.units import format_bytes, format_count
 from planner.weights import loaded_tensors, tensors_bytes
 

@@ -1,11 +1,10 @@
 """The answer in words: one title and one sentence a state, the same in the terminal and on the page."""
 
-from dataclasses import dataclass
-
 from planner.answer import Answer
 from planner.budget import State
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
+from planner.records import dataclass
 from planner.units import format_bytes, format_size, words_for_tokens
 
 

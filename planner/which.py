@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from planner import presets
@@ -14,6 +14,7 @@ from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
+from planner.records import dataclass
 from planner.weights import parameters
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")

@@ -1,7 +1,7 @@
 """What would make a start that failed succeed: the engine's own word, ours, and single changes, each tried."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import floor
 
 from planner.advice import fixes
@@ -12,6 +12,7 @@ from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.launch import launch
 from planner.logs.readings import Start
+from planner.records import dataclass
 
 UTILISATIONS = (0.92, 0.95, 0.98)
 SHARES = {

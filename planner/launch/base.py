@@ -2,10 +2,10 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from planner import presets
 from planner.errors import PlannerError, UnknownName
+from planner.records import dataclass
 from planner.units import shorten
 
 MAX_COMMAND_CHARACTERS = 20_000

@@ -7,10 +7,11 @@ unit is then ``printed``.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from planner.logs.readings import Reading
+from planner.records import dataclass
 from planner.units import GIB, MIB
 
 MAX_SETTING_CHARACTERS = 400

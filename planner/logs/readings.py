@@ -1,7 +1,9 @@
 """What a start-up log says: figures with unit, place and rank, the engine's own settings, and why it failed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,13 @@ Source: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, ggml/src/gguf
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import BinaryIO
 
 from planner.errors import BadFile
 from planner.formats import NumberFormat
 from planner.readers.gguf_cursor import Cursor
+from planner.records import dataclass
 from planner.units import format_count, shorten
 
 MAGIC = b"GGUF"

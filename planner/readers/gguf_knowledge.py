@@ -1,11 +1,12 @@
 """What a GGUF reader is handed beside the file: tensor types by number, and rules by general.architecture."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.readers.gguf_states import STATES
+from planner.records import dataclass
 
 _WINDOW_KINDS = ("sliding", "chunked")
 

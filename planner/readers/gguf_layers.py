@@ -5,7 +5,6 @@ architecture needs, without llama.cpp's padding.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 
 from planner.architecture import Attention, LatentAttention, Mixer, SharedCache
 from planner.errors import UnsupportedModel
@@ -15,6 +14,7 @@ from planner.readers.gguf_knowledge import GgufRule
 from planner.readers.gguf_states import recurrence
 from planner.readers.gguf_values import GgufValues
 from planner.readers.gguf_windows import read_windows
+from planner.records import dataclass
 from planner.units import format_count
 
 _RECURRENT_TENSORS = frozenset({"ssm_conv1d", "ssm_conv1d_q", "ssm_in", "shortconv.conv", "time_mix_key"})

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from planner.errors import BadFile, PlannerError, UnknownName
 from planner.readers.safetensors import INDEX, read_index_files
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
 from planner.readers.stored_tensors import StoredTensor, StoredTensors
+from planner.records import dataclass
 from planner.units import shorten
 
 CONFIG = "config.json"

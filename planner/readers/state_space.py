@@ -1,7 +1,6 @@
 """State-space mixers: Mamba, arXiv:2312.00752, and Mamba-2, arXiv:2405.21060."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from planner.architecture import Mixer, Recurrence, Tensor
 from planner.errors import UnsupportedModel
@@ -9,6 +8,7 @@ from planner.formats import Role
 from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
 from planner.readers.states import conv_state, recurrent_state
+from planner.records import dataclass
 from planner.units import format_count
 
 

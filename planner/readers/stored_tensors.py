@@ -1,8 +1,9 @@
 """What a checkpoint's headers say about its tensors: names, types, shapes and bytes, never their values."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

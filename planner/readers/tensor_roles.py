@@ -4,11 +4,12 @@ Names are those of Hugging Face's model classes and of the remote code that publ
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from functools import lru_cache
 
 from planner.formats import Role
+from planner.records import dataclass
 
 
 class Part(Enum):

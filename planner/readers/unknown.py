@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from planner.errors import BadPreset, UnsupportedModel
 from planner.readers.families import parse_family
 from planner.readers.family import Family
 from planner.readers.values import Values
+from planner.records import dataclass
 from planner.units import shorten
 
 UNKNOWN = "_unknown"

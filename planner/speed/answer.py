@@ -1,11 +1,10 @@
 """How fast a deployment answers: one step, one prompt, and the curve of latency against throughput."""
 
-from dataclasses import dataclass
-
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.capacity import largest
 from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
 from planner.speed.work import (
     Model,

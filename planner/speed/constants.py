@@ -1,8 +1,9 @@
 """Constants of an engine on a family of devices, and the time of a step by them."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.speed.work import Work
 
 

@@ -1,8 +1,8 @@
 """What a draft is worth over acceptance, length and users: the pictures of one and the same formula."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from planner.records import dataclass
 from planner.speculation import acceptance_for, speedup
 from planner.speed.constants import SpeedConstants
 from planner.speed.drafting import BatchSpeculation, speculate_together

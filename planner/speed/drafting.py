@@ -1,10 +1,11 @@
 """Speculative decoding for many requests at once: checking several tokens each is no longer free."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.architecture import Layer
 from planner.draft import head_layer
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.speculation import check_draft, expected_tokens
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s

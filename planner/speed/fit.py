@@ -1,9 +1,10 @@
 """Constants from measured steps: a robust fit for many, a solution for one or two measured on one's own machine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.speed.constants import SpeedConstants, parts
 from planner.speed.work import Work
 

@@ -1,7 +1,5 @@
 """What one step of a server has to read and compute, counted from the model's own shapes."""
 
-from dataclasses import dataclass
-
 from planner.architecture import Architecture, Attention, LatentAttention, Layer, SharedCache, Tensor
 from planner.deployment import Deployment
 from planner.engines.split import split_heads
@@ -9,6 +7,7 @@ from planner.errors import PlannerError
 from planner.formats import NumberFormat, Role
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs, state_bytes
+from planner.records import dataclass
 from planner.weights import counted_tensors, tensor_bytes
 
 _EXCHANGES = 2

@@ -5,13 +5,12 @@ does not grow with the number of layers. Worst case of a prompt's step over the 
 https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-context.cpp, sched_reserve.
 """
 
-from dataclasses import dataclass
-
 from planner.architecture import Architecture
 from planner.deployment import Deployment
 from planner.engines.llama_cpp.options import Options, options
 from planner.engines.llama_cpp.placement import Placement
 from planner.engines.llama_cpp.widths import Widths
+from planner.records import dataclass
 
 FP32, FP16 = 4, 2
 _COPIES = 3

@@ -1,11 +1,10 @@
 """llama.cpp's settings as one deployment has them, with what it derives from them."""
 
-from dataclasses import dataclass
-
 from planner.architecture import Architecture, Attention, CompressedAttention
 from planner.deployment import Deployment
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
+from planner.records import dataclass
 
 MAX_SEQUENCES = 256
 """``LLAMA_MAX_SEQ``: no server has more slots."""

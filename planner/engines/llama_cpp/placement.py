@@ -5,7 +5,7 @@ Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-model.cpp
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 from planner.architecture import Architecture, Layer, Tensor, distinct_layers
@@ -15,6 +15,7 @@ from planner.engines.llama_cpp.options import options
 from planner.engines.llama_cpp.widths import Widths, widths_of
 from planner.errors import PlannerError
 from planner.formats import Role
+from planner.records import dataclass
 from planner.weights import tensor_bytes
 
 

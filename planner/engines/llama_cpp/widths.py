@@ -1,10 +1,9 @@
 """How wide a token's intermediate results are in a model's widest layer."""
 
-from dataclasses import dataclass
-
 from planner.architecture import Architecture, Attention, LatentAttention, distinct_layers
 from planner.formats import Role
 from planner.gguf_mixes import tensor_kind
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

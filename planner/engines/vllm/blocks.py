@@ -1,8 +1,7 @@
 """Groups of layers that draw on the same blocks."""
 
-from dataclasses import dataclass
-
 from planner.engines.vllm.pages import STATE, LayerCache
+from planner.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

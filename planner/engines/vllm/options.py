@@ -1,11 +1,11 @@
 """vLLM's settings as one deployment has them, with what it derives from the card."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from planner.deployment import Deployment, Device
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
+from planner.records import dataclass
 from planner.units import GIB
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from planner.architecture import CompressedAttention, LatentAttention, Layer, distinct_layers
@@ -10,6 +10,7 @@ from planner.deployment import Deployment
 from planner.engines.vllm.blocks import Group, Grouping
 from planner.engines.vllm.pages import FULL, SLIDING, LayerCache
 from planner.errors import PlannerError
+from planner.records import dataclass
 
 _FP32_BYTES = 4
 

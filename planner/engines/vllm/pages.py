@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm
 from typing import Any
 
@@ -23,6 +23,7 @@ from planner.engines.split import heads_on_rank
 from planner.engines.vllm.options import Options
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
+from planner.records import dataclass
 
 FULL, SLIDING, CHUNKED, STATE = "full attention", "sliding window", "chunked attention", "state"
 DELTA_NET = "gated_delta_net"

@@ -1,7 +1,6 @@
 """What vLLM prints about its cache when it starts, or the sentence with which it does not."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from planner.deployment import Deployment
 from planner.engines.base import EngineReport, Pool, Rank
@@ -10,6 +9,7 @@ from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.options import options
 from planner.engines.vllm.pages import STATE
 from planner.kv_cache import bytes_for
+from planner.records import dataclass
 from planner.units import format_bytes
 
 

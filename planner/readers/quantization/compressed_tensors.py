@@ -3,14 +3,13 @@
 Source: https://github.com/vllm-project/compressed-tensors quantization/quant_args.py, quant_config.py and compressors/.
 """
 
-from dataclasses import dataclass
-
 from planner.formats import NumberFormat, Scale
 from planner.readers.quantization import layouts
 from planner.readers.quantization.cache import Formats, cache_format
 from planner.readers.quantization.integers import SKIPPED
 from planner.readers.quantization.scheme import Named, StoredScheme, choices, projections
 from planner.readers.quantization.settings import Settings
+from planner.records import dataclass
 
 _MIXED = "mixed-precision"
 _UNCOMPRESSED = "dense"

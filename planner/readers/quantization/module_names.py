@@ -6,9 +6,10 @@ and the parts below; parts that mean the same get one spelling. Which expert of 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+
+from planner.records import dataclass
 
 Parts = tuple[str, ...]
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from planner.errors import UnsupportedModel
 from planner.readers.quantization.module_names import ModuleName, Parts, is_tower, parse_name, runs, spelled
 from planner.readers.quantization.patterns import glob_source, regex_source
+from planner.records import dataclass
 
 _REGEX_MARK = "re:"
 _REGEX_SIGNS = frozenset("\\^$()|+")

@@ -1,12 +1,13 @@
 """What a quantised checkpoint stores each of its matrices in."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from planner.architecture import Tensor
 from planner.errors import UnsupportedModel
 from planner.formats import QUANTIZED_ROLES, NumberFormat, Role
 from planner.readers.quantization.module_sets import ModuleSet, Place
+from planner.records import dataclass
 
 _ONLY_BY_NAME = frozenset({Role.HEAD, Role.EMBEDDING, Role.ROUTER})
 MATRICES = QUANTIZED_ROLES | _ONLY_BY_NAME
