@@ -23,6 +23,7 @@ _BYTES_PER_UNIT = {
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]+))?\s*([a-z]*)", re.ASCII)
 _MAX_BYTES = 2**60
 _MAX_TEXT = 40
+_LEAST_BARE_BYTES = 2**16  # below, somebody has left out GiB or MB
 
 
 def parse_bytes(text: str | int, what: str = "size") -> int:
@@ -42,9 +43,9 @@ def parse_bytes(text: str | int, what: str = "size") -> int:
             f"{what} {shorten(written)!r} is not a size: write a number and a unit, such as 8GiB, 24GB or 512MiB."
         )
     fraction = match[2] or ""
-    if not match[3] and 0 < int(match[1]) < MIB:
+    if not match[3] and 0 < int(match[1]) < _LEAST_BARE_BYTES:
         raise PlannerError(
-            f"{what} {written!r} has no unit: write {written}GiB or {written}GB; a bare number is bytes, from a MiB on."
+            f"{what} {written!r} has no unit: write {written}GiB or {written}GB; a bare number is bytes."
         )
     size: int = int(match[1] + fraction) * unit // 10 ** len(fraction)
     if size > _MAX_BYTES:

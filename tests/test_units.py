@@ -15,7 +15,7 @@ from planner.units import GIB, format_bytes, format_rate, parse_bytes, words_for
         ("24 gb", 24_000_000_000),
         ("512MiB", 536_870_912),
         ("0.1GiB", 107_374_182),  # 107,374,182.4 rounded down
-        ("1048576", 1048576),
+        ("65536", 65536),
         ("0", 0),
     ],
 )
