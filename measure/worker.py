@@ -4,10 +4,12 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -72,6 +74,13 @@ def _context() -> Any:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
+    if threading.current_thread() is threading.main_thread():
+        # What the terminal sends to all reaches it while it loads the libraries; it inherits that this is ignored.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, before)
     return context
 
 
