@@ -31,6 +31,7 @@ class Cost:
     output_per_million: float
     request: float
     energy: Energy | None
+    warnings: tuple[str, ...] = ()
 
 
 def cost(

@@ -91,7 +91,8 @@ def cost_text(result: Cost) -> str:
             f"  power     {found.power.watts:,.0f} W ({found.power.low_watts:,.0f} to {found.power.high_watts:,.0f}), "
             f"{found.power.basis}: {found.power.source}",
         ]
-    return "\n".join([*lines, "Note: for a server that is always this busy; an idle hour costs the same."])
+    notes = (*result.warnings, "For a server that is always this busy; an idle hour costs the same.")
+    return "\n".join([*lines, *(f"Note: {note}" for note in notes)])
 
 
 def batch_speculation_text(result: BatchSpeculation) -> str:

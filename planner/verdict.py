@@ -170,6 +170,12 @@ def _uncertain(answer: Answer) -> Verdict:
     )
 
 
+def as_if(answer: Answer) -> str:
+    """What stands before speeds and prices of what does not fit."""
+    title = verdict(answer).title.removeprefix("No: ")
+    return f"{title[:1].upper()}{title[1:]}. These figures are as if it did fit."
+
+
 def beyond_limit(answer: Answer) -> bool:
     """Whether memory allows a longer context than the model was made for."""
     limit, longest = answer.model_limit_tokens, answer.max_context_tokens

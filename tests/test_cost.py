@@ -118,3 +118,13 @@ def test_one_card_and_its_price(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("Give --device and --price")
     assert main([*words, "--price", "2.5"]) == 0
     assert capsys.readouterr().out.startswith("A million tokens of answers cost ")
+
+
+def test_what_does_not_fit_has_a_price_only_as_if_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--model", "llama-3.1-70b", "--device", "rtx-2060")
+    for command in (("cost", *words, "--price", "0.1"), ("speed", *words)):
+        assert main(command) == 1
+        assert (
+            "Note: The weights alone are 125.62 GiB too big. These figures are as if it did fit."
+            in capsys.readouterr().out
+        )

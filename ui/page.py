@@ -2,6 +2,9 @@
 
 import streamlit as st
 
+from planner.answer import Answer
+from planner.verdict import as_if
+
 METHOD = "ui/pages/method.py"
 DRAWER = "_open_drawer"
 
@@ -24,6 +27,12 @@ def problem(sentence: str) -> None:
     """Input that makes no plan: what was wrong, once and calmly. What was entered stays."""
     st.title(":orange[:material/edit:] One thing to correct first", anchor=False)
     st.markdown(sentence)
+
+
+def as_if_it_fitted(answer: Answer) -> None:
+    """That speeds and prices beneath are of a plan that does not fit; nothing for one that does."""
+    if not answer.fits:
+        st.markdown(f":orange[:material/block:] **{as_if(answer)}**")
 
 
 def number(label: str, value: str, beneath: str, help: str | None = None) -> None:

@@ -21,6 +21,7 @@ class _Layout:
 
 
 _LAYOUTS = (
+    _Layout(arrival="arrival", prompt="prompt", output="output"),
     _Layout(arrival="arrival_s", prompt="prompt_tokens", output="output_tokens"),
     _Layout(
         arrival="TIMESTAMP", prompt="ContextTokens", output="GeneratedTokens"
@@ -41,6 +42,8 @@ def read_trace(lines: Iterable[str], file: str, limit: int = MAX_REQUESTS) -> Tr
         requests, skipped = _read_rows(rows, _columns(header, file), file, limit)
     except csv.Error as error:
         raise BadFile(f"{shorten(file)} is not a CSV file: {error}.") from error
+    except UnicodeDecodeError:
+        raise BadFile(f"{shorten(file)} cannot be read: it is not UTF-8 text.") from None
     if not requests:
         raise BadFile(f"{shorten(file)} has no request with a prompt and an answer.")
     requests.sort()
@@ -76,8 +79,8 @@ def _read_rows(
         try:
             prompt, output = int(row[columns[1]]), int(row[columns[2]])
             arrival = _seconds(row[columns[0]])
-            if not isfinite(arrival):
-                raise ValueError(arrival)
+            if not isfinite(arrival) or min(prompt, output) < 0:
+                raise ValueError(row)
         except (ValueError, IndexError) as error:
             raise BadFile(f"{shorten(file)}, row {number}: {shorten(','.join(row))!r} is not a request.") from error
         if prompt > 0 and output > 0:

@@ -1,8 +1,9 @@
 import argparse
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from planner.answer import answer
 from planner.batching.targets import Target
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
@@ -10,6 +11,7 @@ from planner.commands.exports import add_format, rows_as, write
 from planner.commands.options import add_storage, choices_from, number, whole
 from planner.commands.requests import requests_drawn
 from planner.cost import Cost, cost
+from planner.deployment import Workload
 from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
 from planner.export import Row, to_json
@@ -18,6 +20,7 @@ from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.price_files import load_prices
 from planner.serving import ServingQuestion
+from planner.verdict import as_if
 
 DEFAULT_ENGINE = "vllm"
 NOTHING = "No card of the table does this; ask for less context, users or speed."
@@ -73,14 +76,17 @@ def _one_card(arguments: argparse.Namespace) -> int:
 
         text = cost_text(result)
     write(f"{text}\n", arguments.save, "--save")
-    return DONE
+    return DOES_NOT_FIT if result.warnings else DONE
 
 
 def _cost(arguments: argparse.Namespace) -> Cost:
     chosen = choose(choices_from(arguments))
     found = paced(chosen, arguments.speed_engine)
     count = chosen.deployment.device_count
-    return cost(
+    context_tokens = arguments.prompt + arguments.output
+    workload = Workload(context_tokens=context_tokens, users=arguments.users)
+    memory = answer(chosen.architecture, chosen.deployment, workload)
+    result = cost(
         found.model,
         found.constants,
         price_per_hour=count * arguments.price,
@@ -91,6 +97,7 @@ def _cost(arguments: argparse.Namespace) -> Cost:
         if arguments.watts is None
         else stated_power(count * arguments.watts),
     )
+    return result if memory.fits else replace(result, warnings=(as_if(memory),))
 
 
 def _offers(arguments: argparse.Namespace) -> list[Row]:

@@ -1,8 +1,9 @@
 import argparse
+from dataclasses import replace
 
 from planner.answer import answer
 from planner.choices import choose
-from planner.commands import DONE
+from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.errors import PlannerError
 from planner.export import to_json
@@ -11,6 +12,7 @@ from planner.speed.answer import speed
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
 from planner.speed.work import decode_work
+from planner.verdict import as_if
 
 DEFAULT_ENGINE = "vllm"
 """Whose constants are used for the engine ``minimum``, which has no speed of its own."""
@@ -53,13 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
     )
+    if not memory.fits:
+        result = replace(result, warnings=(as_if(memory), *result.warnings))
     if arguments.json:
         print(to_json(result))
     else:
         from planner.performance_text import speed_text
 
         print(speed_text(result))
-    return DONE
+    return DONE if memory.fits else DOES_NOT_FIT
 
 
 def _engine(arguments: argparse.Namespace) -> str:

@@ -58,6 +58,7 @@ def main() -> None:
     else:
         with top:
             _verdict(point, points[0], price, currency)
+            page.as_if_it_fitted(pace.answer)
         if price or power:
             _load(pace, points, price, currency)
         if point.cost.energy is not None:

@@ -66,6 +66,8 @@ def main() -> None:
         return
     else:
         _together(top, drafting, pace.users, acceptance, tokens)
+        with top:
+            page.as_if_it_fitted(pace.answer)
     if pace is not None and drafting is not None:
         users_section(pace, drafting, acceptance, tokens)
         trade_section(plan, pace, kind, sibling, acceptance, tokens)
