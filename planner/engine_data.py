@@ -12,6 +12,7 @@ from planner.units import parse_bytes, shorten
 
 Version = tuple[int, ...]
 
+_FIRST_YEAR = 2000  # of a rule that is ordered by days
 _BUILD = re.compile(r"b?(\d{3,6})", re.ASCII)
 _DATE = re.compile(r"(20\d\d)-(\d\d)-(\d\d)", re.ASCII)
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", re.ASCII)
@@ -98,11 +99,26 @@ class EngineData:
     builds: tuple[tuple[int, date], ...] = ()
 
     def number(self, version: str) -> Version:
-        """*version* as rules are ordered; a build between two whose days are known lies in proportion between them."""
+        """*version* as rules are ordered; a build between two whose days are known lies in proportion between them.
+
+        Raises PlannerError for one that this engine does not number so, or older than any rule that is known.
+        """
         build = _BUILD.fullmatch(version.strip())
-        if build is None or not self.builds:
-            return parse_version(version)
-        return _day_of(int(build[1]), self.builds)
+        if build is not None and self.builds:
+            return _day_of(int(build[1]), self.builds)
+        number = parse_version(version)
+        dated = bool(self.builds) or _DATE.fullmatch(self.newest) is not None
+        if _is_day(number) != dated:
+            raise PlannerError(
+                f"engine_version {shorten(version)!r} is not how the rules of {self.title} are ordered: write "
+                + ("the day of the build, such as 2025-11-07." if dated else f"a release, such as {self.newest}.")
+            )
+        if dated and not (1 <= number[1] <= 12 and 1 <= number[2] <= 31):
+            raise PlannerError(f"engine_version {shorten(version)!r} is no day: write it as year-month-day.")
+        oldest = min((parse_version(entry.since) for entries in self.rules.values() for entry in entries), default=())
+        if number < oldest:
+            raise PlannerError(f"engine_version {shorten(version)!r} is older than any rule of {self.title} here.")
+        return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +185,10 @@ def parse_version(text: str) -> Version:
             "numbered builds as b9849 or 2025-11-07."
         )
     return tuple(int(part) for part in match.groups(default="0"))
+
+
+def _is_day(number: Version) -> bool:
+    return number[0] >= _FIRST_YEAR
 
 
 def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:

@@ -1,6 +1,6 @@
 """All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner.architecture import Architecture
@@ -73,10 +73,18 @@ def report_log(
         profile=profile,
         choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
-        notes=(*told.notes, *((missing,) if missing else ()), *cut),
+        notes=(*(_own_estimate(start) if chosen is None else ()), *told.notes, *((missing,) if missing else ()), *cut),
         lacks=told.lacks,
         missing=missing,
     )
+
+
+def _own_estimate(start: Start) -> Iterator[str]:
+    """What the engine itself says of a start that failed, where nothing can be planned beside it."""
+    longest = start.most("longest_start")
+    if start.failure is not None and longest is not None:
+        option = f" (--max-model-len {longest.value:.0f})" if start.engine == "vllm" else ""
+        yield f"By the engine's own estimate it starts with a context of {longest.value:,.0f} tokens{option}."
 
 
 def _without_room(start: Start) -> Start:

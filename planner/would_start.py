@@ -66,6 +66,11 @@ def _changes(
     start: Start, choices: Choices, architecture: Architecture, profile: CalibrationProfile | None
 ) -> Iterator[tuple[str, str, str, Choices]]:
     """Kind, words, who says so, and the changed choices. Of one kind the smaller change comes first."""
+    if choices.engine == "vllm" and start.failure is not None and start.failure.kind == "free":
+        # What the engine may take at all is more than is free: nothing that the share is spent on changes that.
+        for kind, change, changed in _vllm_changes(start, choices, architecture):
+            yield kind, change, "planner", changed
+        return
     estimate = start.most("longest_start")
     if estimate is not None:
         said = f"{estimate.value:,} tokens, as the engine says"

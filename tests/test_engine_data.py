@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import presets
-from planner.choices import Choices
+from planner.choices import Choices, choose
 from planner.engine_data import parse_engine_data, parse_version, settle
 from planner.errors import BadPreset, PlannerError
 
@@ -130,3 +130,24 @@ def test_a_variant_has_its_own_rules_before_those_of_its_base() -> None:
     assert fork.rules["cache_formats"] == base.rules["cache_formats"]
     assert fork.rules["window_extra"] != base.rules["window_extra"]
     assert "mla_attn" in fork.settings.keys() - base.settings.keys()
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "sentence"),
+    [
+        ("ollama", "0.9.6", "is not how the rules of Ollama are ordered: write the day of the build"),
+        ("llama_cpp", "0.24", "write the day of the build"),
+        ("llama_cpp", "2022-01-01", "is older than any rule"),
+        ("llama_cpp", "2025-13-45", "is no day"),
+        ("ik_llama_cpp", "99.9", "write the day of the build"),
+        ("vllm", "0.0.1", "is older than any rule of vLLM"),
+        ("vllm", "2025-11-07", "write a release, such as 0."),
+        ("sglang", "0.0.1", "is older than any rule"),
+        ("tensorrt_llm", "2025-11-07", "write a release"),
+        ("lmdeploy", "0.0.1", "is older than any rule"),
+    ],
+)
+def test_a_version_of_another_kind_or_age_is_refused(engine: str, version: str, sentence: str) -> None:
+    with pytest.raises(PlannerError) as raised:
+        choose(Choices(model="qwen3-8b", memory="24GiB", engine=engine, engine_version=version))
+    assert sentence in str(raised.value)

@@ -265,3 +265,22 @@ def test_a_log_without_a_start_is_refused(log: str) -> None:
 def test_a_start_that_is_not_there_is_refused() -> None:
     with pytest.raises(PlannerError, match=r"start = 3 is not in the log: it has 1\."):
         report(FAILED, number=3)
+
+
+def test_without_a_card_the_engines_own_estimate_is_still_said() -> None:
+    log = "\n".join(line for line in FAILED.splitlines() if "Free memory on device" not in line)
+    found = report(log)
+    assert found.lacks is not None
+    said = "By the engine's own estimate it starts with a context of 29,040 tokens (--max-model-len 29040)."
+    assert found.notes[0] == said
+
+
+def test_more_than_is_free_is_mended_by_the_share_alone() -> None:
+    """20.11 of 23.68 GiB are free: 0.84 of the card. No other cache format, length or number of cards changes that."""
+    log = (
+        "INFO 08-13 vLLM API server version 0.11.0\n"
+        "INFO 08-13 non-default args: {'model': 'Qwen/Qwen2.5-7B-Instruct', 'max_model_len': 32768}\n"
+        "ERROR 08-13 ValueError: Free memory on device (20.11/23.68 GiB) on startup is less than desired GPU memory "
+        "utilization (0.9, 21.31 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+    )
+    assert [one.option for one in report(log).would_start] == ["--gpu-memory-utilization 0.84"]

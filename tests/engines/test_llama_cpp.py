@@ -206,3 +206,9 @@ def test_text_shows_both_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     assert "of 16.00 GiB" in out
     assert main([*words.split()[:-1], "100MiB"]) == 1
     assert "main memory is" in capsys.readouterr().out.splitlines()[0]
+
+
+def test_windows_that_the_code_does_not_load_are_no_windows() -> None:
+    """Mistral-7B v0.1 has a window of 4,096 in its file and a cell a token all the same."""
+    found = ask("n_parallel=1", model="mistral-7b-v0.1", context=32_768)
+    assert cache_bytes(found) == 32_768 * TOKEN

@@ -4,11 +4,11 @@ Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-model.cpp
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from planner.architecture import Architecture, Layer, Tensor, distinct_layers
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, Mixer, Tensor, distinct_layers
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.llama_cpp.options import options
@@ -46,6 +46,8 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
     caches, stay on the host where so set.
     """
     settings = deployment.settings
+    if architecture.model_type in settings.rule("ignored_windows"):
+        architecture = replace(architecture, layers=tuple(_without_windows(architecture.layers)))
     layers = architecture.layers + _prediction_layers(architecture, deployment)
     number = len(architecture.layers)
     asked = settings.integer("n_gpu_layers")
@@ -91,6 +93,18 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         staged_layer_bytes=_largest(staged, deployment),
         staged_output_bytes=0 if has_output else _largest(outputs, deployment),
     )
+
+
+def _without_windows(layers: Iterable[Layer]) -> Iterator[Layer]:
+    made: dict[int, Layer] = {}
+    for layer in layers:
+        if id(layer) not in made:
+            made[id(layer)] = replace(layer, mixers=tuple(map(_keeps_all, layer.mixers)))
+        yield made[id(layer)]
+
+
+def _keeps_all(mixer: Mixer) -> Mixer:
+    return replace(mixer, window_tokens=None) if isinstance(mixer, Attention | LatentAttention) else mixer
 
 
 def _card_of(deployment: Deployment, parts: int) -> Callable[[int], int]:
