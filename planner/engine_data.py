@@ -115,9 +115,13 @@ class EngineData:
             )
         if dated and not (1 <= number[1] <= 12 and 1 <= number[2] <= 31):
             raise PlannerError(f"engine_version {shorten(version)!r} is no day: write it as year-month-day.")
-        oldest = min((parse_version(entry.since) for entries in self.rules.values() for entry in entries), default=())
-        if number < oldest:
-            raise PlannerError(f"engine_version {shorten(version)!r} is older than any rule of {self.title} here.")
+        rules = (entry.since for entries in self.rules.values() for entry in entries)
+        oldest = min(rules, key=parse_version, default=version)
+        if number < parse_version(oldest):
+            raise PlannerError(
+                f"engine_version {shorten(version)!r} is older than the rules of {self.title} that are known here: "
+                f"ask for {oldest} or later."
+            )
         return number
 
 

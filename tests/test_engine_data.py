@@ -137,14 +137,14 @@ def test_a_variant_has_its_own_rules_before_those_of_its_base() -> None:
     [
         ("ollama", "0.9.6", "is not how the rules of Ollama are ordered: write the day of the build"),
         ("llama_cpp", "0.24", "write the day of the build"),
-        ("llama_cpp", "2022-01-01", "is older than any rule"),
+        ("llama_cpp", "2022-01-01", "is older than the rules"),
         ("llama_cpp", "2025-13-45", "is no day"),
         ("ik_llama_cpp", "99.9", "write the day of the build"),
-        ("vllm", "0.0.1", "is older than any rule of vLLM"),
+        ("vllm", "0.0.1", "is older than the rules of vLLM"),
         ("vllm", "2025-11-07", "write a release, such as 0."),
-        ("sglang", "0.0.1", "is older than any rule"),
+        ("sglang", "0.0.1", "is older than the rules"),
         ("tensorrt_llm", "2025-11-07", "write a release"),
-        ("lmdeploy", "0.0.1", "is older than any rule"),
+        ("lmdeploy", "0.0.1", "is older than the rules"),
     ],
 )
 def test_a_version_of_another_kind_or_age_is_refused(engine: str, version: str, sentence: str) -> None:

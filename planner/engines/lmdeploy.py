@@ -21,10 +21,6 @@ class Lmdeploy(FreeShare):
 
     def check(self, deployment: Deployment) -> None:
         settings = deployment.settings
-        if settings.rule("shared_latent") is None:
-            raise PlannerError(
-                f"LMDeploy {settings.version} is older than the rules that are known here: ask for 0.2.2 or later."
-            )
         if deployment.device_count > deployment.tensor_parallel or deployment.expert_parallel > 1:
             raise PlannerError("TurboMind is planned with --tensor-parallel alone; for more users give --replicas.")
         key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name

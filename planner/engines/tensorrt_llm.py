@@ -20,10 +20,6 @@ class TensorrtLlm(FreeShare):
     def check(self, deployment: Deployment) -> None:
         settings = deployment.settings
         known = settings.rule("cache_formats")
-        if known is None:
-            raise PlannerError(
-                f"TensorRT-LLM {settings.version} is older than the rules that are known here: ask for 0.13 or later."
-            )
         key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
         if key != value or key not in known:
             raise PlannerError(

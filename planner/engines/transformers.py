@@ -17,7 +17,6 @@ from planner.engines.base import Rank
 from planner.engines.forward_pass import Shape, activation_bytes, plain_shape, widest_shape
 from planner.engines.minimum import Minimum
 from planner.engines.split import split_heads
-from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec, merge_specs, mixer_spec
 from planner.line_item import Basis, Kind, LineItem
 from planner.records import dataclass
@@ -48,7 +47,6 @@ class Transformers(Minimum):
     has_runtime_items = True
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[PassRank, ...]:
-        _check(deployment.settings)
         size = max(_SIXTEEN_BIT_BYTES, deployment.kv_cache_k.bytes_for(1))
         is_plain = plain_shape(architecture, size) is not None
         return tuple(
@@ -111,14 +109,6 @@ class Transformers(Minimum):
             (_spec(mixer, deployment, deployment.settings), count)
             for layer, count in distinct_layers(layers)
             for mixer in layer.mixers
-        )
-
-
-def _check(settings: EngineSettings) -> None:
-    if settings.rules["window_tokens_not_kept"] is None:
-        raise PlannerError(
-            f"transformers {settings.version} is older than the rules that are known here: "
-            "leave --engine-version out, or name 5.24 or later."
         )
 
 

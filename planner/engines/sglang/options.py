@@ -55,12 +55,8 @@ def tp_size(deployment: Deployment) -> int:
 
 
 def check(deployment: Deployment) -> None:
-    """Refuses what SGLang has no way to do, and versions that are not known here."""
+    """Refuses what SGLang has no way to do."""
     settings = deployment.settings
-    if settings.rule("cache_formats") is None:
-        raise PlannerError(
-            f"SGLang {settings.version} is older than the rules that are known here: ask for 0.3.6 or later."
-        )
     key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
     if key != value:
         raise PlannerError(
