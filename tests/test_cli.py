@@ -298,3 +298,15 @@ def test_output_that_cannot_be_written_is_one_sentence() -> None:
     assert (found.returncode, found.stderr) == (2, "What was found cannot be written: No space left on device.\n")
     closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, check=False)
     assert (closed.returncode, closed.stderr) == (2, "There is nowhere to write to: standard output is closed.\n")
+
+
+def test_lists_are_searched_by_name_family_size_and_licence(capsys: pytest.CaptureFixture[str]) -> None:
+    def names(*words: str) -> set[str]:
+        return {row["name"] for row in json.loads(run(capsys, *words, "--json")[1])}
+
+    assert {"qwen3-8b", "qwen3-30b-a3b"} <= names("models", "QWEN3")
+    assert "qwen3-30b-a3b" not in names("models", "qwen3", "8b")
+    assert "llama-3.1-8b" in names("models", "llama3.1:8b")
+    assert {"mistral-7b-v0.1"} <= names("models", "apache", "7b") < names("models", "7b")
+    assert "rtx-4090" in names("devices", "4090")
+    assert "There is none with all of these words." in run(capsys, "models", "no such model")[1]
