@@ -332,3 +332,12 @@ def test_any_text_is_read_or_refused(engine: str, text: str) -> None:
         assert parse_launch(engine, prefix + text, like).memory == CARD
     except PlannerError as refused:
         assert str(refused).endswith(".")
+
+
+def test_ollama_keeps_a_quantised_cache_only_with_flash_attention() -> None:
+    choices = Choices(model="qwen3-8b", memory="8GiB", engine="ollama", weights="q4_k_m", kv_cache="q8_0", context=8192)
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q8_0 ollama serve" in written.text
+    before, after = ask(choices), ask(parse_launch("ollama", written.text, without_command(choices)))
+    assert (after.items, after.pool_tokens) == (before.items, before.pool_tokens)

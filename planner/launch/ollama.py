@@ -46,7 +46,8 @@ def _modelfile(choices: Choices, chosen: Chosen) -> Iterator[str]:
 def _environment(choices: Choices, chosen: Chosen) -> Iterator[str]:
     deployment, slots = chosen.deployment, options(chosen.deployment)
     yield f"OLLAMA_NUM_PARALLEL={slots.slots(chosen.workload.users)}"
-    if "flash_attn" in deployment.settings.given:
+    # A quantised cache is kept only with flash attention: docs/faq.md.
+    if "flash_attn" in deployment.settings.given or not deployment.kv_cache_k.is_unquantized:
         yield f"OLLAMA_FLASH_ATTENTION={int(slots.flash_attn)}"
     if choices.kv_cache or choices.kv_cache_k:
         yield f"OLLAMA_KV_CACHE_TYPE={cache_type(deployment.kv_cache_k.name)}"
