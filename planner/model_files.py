@@ -90,8 +90,8 @@ def _load_hub(name: str, online: bool) -> Architecture:
     repo_id, _, quantization = name.partition(":")
     if Path(name).is_file():
         raise BadFile(
-            f"{shorten_path(Path(name))} is a file of no kind that is read: its name must end in .json, .gguf, "
-            ".safetensors or .safetensors.index.json."
+            f"Model {shorten(name)!r} is not known: the file's name must end in .json, .gguf, .safetensors or "
+            ".safetensors.index.json."
         )
     if not hub.is_hub_id(repo_id):
         raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file; see kvbudget models.")

@@ -272,7 +272,7 @@ def test_an_engines_own_command_is_the_plan(capsys: pytest.CaptureFixture[str]) 
         (("--model", "LOOP/config.json", "--memory", "8GiB"), "Too many levels of symbolic links"),
         (("--model", "PIPE/config.json", "--memory", "8GiB"), "is no regular file"),
         (("--model", "PIPE/model.safetensors", "--memory", "8GiB"), "is no regular file"),
-        (("--model", "PIPE/notes.txt", "--memory", "8GiB"), "is a file of no kind that is read"),
+        (("--model", "PIPE/notes.txt", "--memory", "8GiB"), "is not known: the file's name must end in .json"),
     ],
 )
 def test_odd_words_and_files_are_one_sentence(
