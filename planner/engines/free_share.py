@@ -1,6 +1,6 @@
 """Engines that load everything else first and give their cache a share of what is free then, in blocks of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from planner.architecture import Architecture, LatentAttention, Layer, Mixer, SharedCache, distinct_layers
@@ -9,8 +9,8 @@ from planner.engines.base import EngineReport, PerRequest, Pool, Rank
 from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
-from planner.line_item import Basis
-from planner.units import format_bytes
+from planner.line_item import Basis, Kind, LineItem
+from planner.units import GIB, format_bytes
 
 
 class FreeShare(PerRequest):
@@ -55,6 +55,18 @@ class FreeShare(PerRequest):
     def batch(self, deployment: Deployment) -> int:
         """Requests that run at once."""
         raise NotImplementedError
+
+    def assumed_item(self, spread: Mapping[str, float], source: str) -> LineItem:
+        """What is gone before the cache, as expected and from low to high; *spread* is in GiB."""
+        return LineItem(
+            name=self.runtime_name,
+            kind=Kind.RUNTIME,
+            bytes=round(spread["expected"] * GIB),
+            low_bytes=round(spread["low"] * GIB),
+            high_bytes=round(spread["high"] * GIB),
+            basis=Basis.ASSUMED,
+            source=source,
+        )
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         self.check(deployment)

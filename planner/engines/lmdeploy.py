@@ -5,8 +5,7 @@ from planner.deployment import Deployment
 from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
-from planner.line_item import Basis, Kind, LineItem
-from planner.units import GIB
+from planner.line_item import LineItem
 
 _PLAIN, _SIXTEEN_BIT = 0, 16
 
@@ -71,18 +70,8 @@ class Lmdeploy(FreeShare):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """What is gone before the cache is allocated; TurboMind's work space comes out of the share it leaves."""
-        spread = deployment.settings.rule("context_gib")
-        return (
-            LineItem(
-                name=self.runtime_name,
-                kind=Kind.RUNTIME,
-                bytes=round(spread["expected"] * GIB),
-                low_bytes=round(spread["low"] * GIB),
-                high_bytes=round(spread["high"] * GIB),
-                basis=Basis.ASSUMED,
-                source="CUDA context, libraries and communicators: in part an assumption",
-            ),
-        )
+        source = "CUDA context, libraries and communicators: in part an assumption"
+        return (self.assumed_item(deployment.settings.rule("context_gib"), source),)
 
 
 def _head_bytes(width: int, deployment: Deployment) -> int:

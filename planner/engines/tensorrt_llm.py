@@ -5,8 +5,7 @@ from planner.deployment import Deployment
 from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
-from planner.line_item import Basis, Kind, LineItem
-from planner.units import GIB
+from planner.line_item import LineItem
 
 
 class TensorrtLlm(FreeShare):
@@ -71,15 +70,5 @@ class TensorrtLlm(FreeShare):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """Everything that is allocated before the cache, beside the weights: no rule divides it."""
-        spread = deployment.settings.rule("buffers_gib")
-        return (
-            LineItem(
-                name=self.runtime_name,
-                kind=Kind.RUNTIME,
-                bytes=round(spread["expected"] * GIB),
-                low_bytes=round(spread["low"] * GIB),
-                high_bytes=round(spread["high"] * GIB),
-                basis=Basis.ASSUMED,
-                source="CUDA context, execution context, runtime and decoder buffers: public start-ups",
-            ),
-        )
+        source = "CUDA context, execution context, runtime and decoder buffers: public start-ups"
+        return (self.assumed_item(deployment.settings.rule("buffers_gib"), source),)
