@@ -108,7 +108,7 @@ def _drafting(
         draft_tokens=tokens,
         users=plain.users,
         context_tokens=plain.context_tokens,
-        overhead=speculation_overhead(),
+        overhead=speculation_overhead().factor,
         draft=drafter,
         draft_cost=0.0 if drafter is None else None,
     )

@@ -9,7 +9,7 @@ from planner.batching.trace import RequestSet
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
 from planner.presets import PRESETS, build, find_device, load_toml
-from planner.speculation import PublishedDraft
+from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
 
 
@@ -33,9 +33,9 @@ def eight_bit_formats() -> frozenset[str]:
     return frozenset(_speed()["arithmetic"]["eight_bit_formats"])
 
 
-def speculation_overhead() -> float:
-    """What engines spend on a draft besides its passes, as a factor."""
-    return float(_speed()["speculation"]["overhead"])
+def speculation_overhead() -> DraftOverhead:
+    """What engines spend on a draft besides its passes."""
+    return build(DraftOverhead, _speed()["speculation"], "speed_families.toml: speculation")
 
 
 def power_share() -> PowerShare:

@@ -6,10 +6,11 @@ from planner.batching.outcome import Outcome, Spread
 from planner.cost import Cost
 from planner.draft_trade import DraftPoint
 from planner.multiply_accumulates import CacheArithmetic
+from planner.performance_presets import speculation_overhead
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
 from planner.speed.drafting import BatchSpeculation
-from planner.units import format_bytes, format_seconds
+from planner.units import format_bytes, format_rate, format_seconds
 
 
 def speculation_text(result: Speculation) -> str:
@@ -67,8 +68,8 @@ def arithmetic_text(result: CacheArithmetic) -> str:
             f"{result.ratio:,.1f} times the arithmetic without a cache.",
             "",
             f"  {'':14} {'multiply-accumulates':>24} {'scores of the last step':>26}",
-            f"  {'with a cache':14} {result.cached:>24,} {format_bytes(result.cached_score_bytes):>26}",
-            f"  {'without':14} {result.recomputed:>24,} {format_bytes(result.recomputed_score_bytes):>26}",
+            f"  {'with a cache':14} {result.cached:>24,} {format_rate(result.cached_score_bytes):>26}",
+            f"  {'without':14} {result.recomputed:>24,} {format_rate(result.recomputed_score_bytes):>26}",
         ]
     )
 
@@ -96,16 +97,21 @@ def cost_text(result: Cost) -> str:
 
 
 def batch_speculation_text(result: BatchSpeculation) -> str:
-    """Faster or slower for all requests together, and where the time goes."""
+    """Faster or slower for all requests together, and where the time of a pass goes."""
+    overhead = speculation_overhead()
     word = "Faster" if result.speedup > 1 else "Slower" if result.speedup < 1 else "No faster, no slower"
     return "\n".join(
         [
             f"{word} for {result.users:,} requests together: {result.speedup:.2f} times the speed without a draft.",
             "",
-            f"  a step without a draft    {format_seconds(result.step_s)}",
-            f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s)}",
-            f"  checking them             {format_seconds(result.verify_s)}, "
-            f"yields {result.expected_tokens:.2f} tokens",
+            f"  a step without a draft    {format_seconds(result.step_s):>8}  yields 1 token",
+            f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s):>8}",
+            f"  checking them             {format_seconds(result.verify_s):>8}",
+            f"  what engines spend more   {format_seconds(result.besides_s):>8}  assumed: {overhead.factor:g} times "
+            f"drafting and checking, {overhead.source}",
+            f"  a pass, all three         {format_seconds(result.pass_s):>8}  yields {result.expected_tokens:.2f} "
+            f"tokens: {result.expected_tokens:.2f} × {format_seconds(result.step_s)} ÷ {format_seconds(result.pass_s)} "
+            f"= {result.speedup:.2f}",
         ]
     )
 

@@ -37,6 +37,14 @@ class Speculation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DraftOverhead:
+    """What engines spend on choosing, sampling and bookkeeping, as a *factor* on drafting and checking."""
+
+    factor: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedDraft:
     """One published reading of a draft: its *acceptance*, or the *tokens_per_pass* of a chain or tree, and the outcome.
 

@@ -20,12 +20,14 @@ def verdict_title(speedup: float) -> str:
 
 
 def together_sentence(found: BatchSpeculation, break_even: float | None, best: BatchSpeculation) -> str:
-    """What a pass costs and yields, from when on that pays, and the length that pays best."""
+    """What a pass costs, part by part, and yields; from when on that pays, and the length that pays best."""
     users = "one user" if found.users == 1 else f"{found.users:,} users together"
     return (
-        f"For {users}, drafting {_tokens(found.draft_tokens)} takes {found.draft_s / found.step_s:.2f} of a step and "
-        f"checking them {found.verify_s / found.step_s:.2f}; that yields **{found.expected_tokens:.2f} tokens** "
-        f"instead of 1. {_pays(break_even)}; {_best(found.acceptance, best.draft_tokens, best.speedup)}"
+        f"For {users}, a pass takes as long as **{found.pass_s / found.step_s:.2f} steps** without a draft: drafting "
+        f"{_tokens(found.draft_tokens)} {found.draft_s / found.step_s:.2f}, checking them "
+        f"{found.verify_s / found.step_s:.2f}, what engines spend more {found.besides_s / found.step_s:.2f}. It yields "
+        f"**{found.expected_tokens:.2f} tokens** instead of 1. {_pays(break_even)}; "
+        f"{_best(found.acceptance, best.draft_tokens, best.speedup)}"
     )
 
 

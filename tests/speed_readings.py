@@ -24,6 +24,7 @@ from planner.speed.answer import prompt_seconds, step_time
 from planner.speed.constants import SpeedConstants, parts
 from planner.speed.fit import Measured, calibrate, fit, predicted_s
 from planner.speed.work import Model, Work, decode_work, has_experts, operations_per_token, prepare_speed
+from tests import draft_readings
 
 Group = tuple[str, str, bool]
 """Engine, family of devices, whether the model has experts."""
@@ -441,4 +442,4 @@ def _toml(value: object) -> str:
 
 
 if __name__ == "__main__":
-    print(constants_toml() if "--constants" in sys.argv[1:] else "\n".join(table()))
+    print(constants_toml() if "--constants" in sys.argv[1:] else "\n".join([*table(), "", *draft_readings.table()]))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.cli import main
 from planner.errors import PlannerError
 from planner.multiply_accumulates import cache_arithmetic, cached, recomputed
 
@@ -39,3 +40,11 @@ def test_the_ratio_is_two_thirds_of_the_tokens_and_a_third(tokens: int, width: i
 def test_what_no_model_has_is_refused(tokens: int, width: int) -> None:
     with pytest.raises(PlannerError, match="it must be between 1 and"):
         cache_arithmetic(tokens, width)
+
+
+def test_the_command_says_sizes_as_the_page_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """4 · 4,096² = 67,108,864 B and 4 · 4,096 = 16,384 B, in decimal units as a token's cache is."""
+    assert main(["arithmetic", "--tokens", "4096"]) == 0
+    printed = capsys.readouterr().out
+    assert "67.1 MB" in printed
+    assert "16.4 kB" in printed

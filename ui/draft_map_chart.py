@@ -26,31 +26,8 @@ def speculation_map(
     alphas = sorted({cell.acceptance for cell in cells})
     lengths = sorted({cell.draft_tokens for cell in cells})
     rows = [_cell_row(cell, alphas, lengths) for cell in cells]
-    labels = ", ".join(f"'{alpha:.0%}'" for alpha in alphas)
-    x = alt.X(
-        "left:Q",
-        title="drafted tokens that are accepted",
-        scale=alt.Scale(domain=[0, len(alphas)], nice=False),
-        axis=alt.Axis(
-            values=[index + 0.5 for index in range(len(alphas))],
-            labelExpr=f"[{labels}][floor(datum.value)]",
-            labelFlush=False,
-            labelOverlap=False,
-            grid=False,
-        ),
-    )
-    names = ", ".join(f"'{length}'" for length in lengths)
-    y = alt.Y(
-        "bottom:Q",
-        title="tokens drafted each time",
-        scale=alt.Scale(domain=[0, len(lengths)], nice=False),
-        axis=alt.Axis(
-            values=[index + 0.5 for index in range(len(lengths))],
-            labelExpr=f"[{names}][floor(datum.value)]",
-            labelOverlap=False,
-            grid=False,
-        ),
-    )
+    x = alt.X("left:Q", **_cells_axis("share of drafted tokens that the model accepts", [f"{a:.0%}" for a in alphas]))
+    y = alt.Y("bottom:Q", **_cells_axis("tokens drafted each time", [f"{length}" for length in lengths]))
     base = alt.Chart(alt.Data(values=rows)).encode(tooltip=tooltip("accepted", "drafted", "speed"))
     middle = base.encode(x=other_field(x, "middle"), y=other_field(y, "center"))
     own = middle.transform_filter(f"datum.alpha == {acceptance} && datum.tokens == {draft_tokens}")
@@ -61,6 +38,22 @@ def speculation_map(
         own.mark_point(shape="circle", size=900, filled=False, stroke=colours.DARK_TEXT, strokeWidth=3, opacity=1),
     ]
     return finished(alt.layer(*layers), height=ROW_PX * len(lengths) + 50)
+
+
+def _cells_axis(title: str, names: Sequence[str]) -> dict[str, object]:
+    """An axis of cells side by side, each named in its middle."""
+    labels = ", ".join(f"'{name}'" for name in names)
+    return {
+        "title": title,
+        "scale": alt.Scale(domain=[0, len(names)], nice=False),
+        "axis": alt.Axis(
+            values=[index + 0.5 for index in range(len(names))],
+            labelExpr=f"[{labels}][floor(datum.value)]",
+            labelFlush=False,
+            labelOverlap=False,
+            grid=False,
+        ),
+    }
 
 
 def _cell_row(cell: Cell, alphas: Sequence[float], lengths: Sequence[int]) -> dict[str, object]:

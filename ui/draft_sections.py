@@ -5,7 +5,7 @@ import streamlit as st
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.draft_trade import DraftPoint, DraftWish, draft_points
 from planner.errors import PlannerError
-from planner.performance_presets import drafts
+from planner.performance_presets import drafts, speculation_overhead
 from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
 from planner.speculation_text import PASSES, draft_name, published_words, trade_sentence, users_sentence
 from planner.speed.draft_map import Drafting, over_users
@@ -23,7 +23,7 @@ FEWEST_USERS_DRAWN = 64
 
 def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int) -> None:
     """The same draft for more and more users, until it makes all of them slower."""
-    memory = pace.answer.max_users
+    memory, overhead = pace.answer.max_users, speculation_overhead()
     end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, memory))
     also = (pace.users, *((memory,) if memory and memory <= end else ()))
     points = over_users(drafting, acceptance, tokens, end, also)
@@ -38,14 +38,15 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
         + "; ".join(f"{point.users:,}: {point.speedup:.2f}" for point in points[:: max(1, len(points) // 8)])
         + ".",
         key="users",
-        columns=("Users", "Times the speed", "Step without", "Checking", "Drafting"),
+        columns=("Users", "Times the speed", "Step without", "Drafting", "Checking", "Engines' more"),
         cells=[
             (
                 f"{point.users:,}",
                 f"{point.speedup:.2f}",
                 f"{1e3 * point.step_s:.1f} ms",
-                f"{1e3 * point.verify_s:.1f} ms",
                 f"{1e3 * point.draft_s:.1f} ms",
+                f"{1e3 * point.verify_s:.1f} ms",
+                f"{1e3 * point.besides_s:.1f} ms",
             )
             for point in points
         ],
@@ -54,16 +55,18 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
                 "users": point.users,
                 "speedup": point.speedup,
                 "step_s": point.step_s,
-                "verify_s": point.verify_s,
                 "draft_s": point.draft_s,
+                "verify_s": point.verify_s,
+                "besides_s": point.besides_s,
             }
             for point in points
         ],
-        wide_only=(3, 4),
+        wide_only=(3, 4, 5),
         own=next(index for index, point in enumerate(points) if point.users == pace.users),
     )
     st.caption(
-        f"What engines spend on choosing and bookkeeping is counted as {drafting.overhead:g} times the passes. {PASSES}"
+        f"Assumed: with choosing, sampling and bookkeeping, engines take {overhead.factor:g} times as long as drafting "
+        f"and checking alone, {overhead.source}. {PASSES}"
     )
 
 

@@ -135,7 +135,7 @@ def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
         draft_tokens=arguments.draft_tokens,
         users=arguments.batch,
         context_tokens=chosen.workload.context_tokens,
-        overhead=speculation_overhead(),
+        overhead=speculation_overhead().factor,
         draft_cost=cost,
         draft=drafter,
     )

@@ -16,7 +16,8 @@ from planner.speed.work import Model, decode_work, prepare_speed, verify_work
 class BatchSpeculation:
     """What a draft is worth for *users* requests together. *speedup* below 1: it makes all of them slower.
 
-    *step_s*: without a draft; *verify_s*: the pass that checks all drafted tokens; *draft_s*: drafting them.
+    *step_s*: without a draft; *verify_s*: the pass that checks all drafted tokens; *draft_s*: drafting them;
+    *besides_s*: what engines spend on it besides. The last three are together one pass, which yields *expected_tokens*.
     """
 
     users: int
@@ -27,7 +28,13 @@ class BatchSpeculation:
     step_s: float
     verify_s: float
     draft_s: float
+    besides_s: float
     speedup: float
+
+    @property
+    def pass_s(self) -> float:
+        """From one check to the next."""
+        return self.verify_s + self.draft_s + self.besides_s
 
 
 def speculate_together(
@@ -57,6 +64,7 @@ def speculate_together(
     if draft is not None:
         one_s = predicted_s(decode_work(draft, users, context_tokens), constants)
     tokens = expected_tokens(acceptance, draft_tokens)
+    besides_s = (overhead - 1) * (verify_s + draft_tokens * one_s) if draft_tokens else 0.0
     return BatchSpeculation(
         users=users,
         acceptance=acceptance,
@@ -66,7 +74,8 @@ def speculate_together(
         step_s=step_s,
         verify_s=verify_s,
         draft_s=draft_tokens * one_s,
-        speedup=tokens * step_s / (overhead * (verify_s + draft_tokens * one_s)) if draft_tokens else 1.0,
+        besides_s=besides_s,
+        speedup=tokens * step_s / (verify_s + draft_tokens * one_s + besides_s) if draft_tokens else 1.0,
     )
 
 

@@ -1,5 +1,6 @@
 """Open a page of the app and wait until it stands still."""
 
+import time
 from typing import Protocol
 
 from playwright.sync_api import Browser, Page
@@ -14,19 +15,28 @@ class OpenPage(Protocol):
     def __call__(self, target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page: ...
 
 
-# Streamlit says on its root element whether the script runs. Charts draw a moment after it.
-_SETTLED = """() => {
+STILL_MS = 250
+"""So long nothing has changed in a page that stands still."""
+
+# Streamlit says on its root element whether the script runs, but also that it does not before it is connected, and
+# charts and long pages draw a moment after the script: so there must be content, and it must have stopped growing.
+_SETTLED = """([still, since]) => {
     const app = document.querySelector('[data-testid="stApp"]');
-    return app?.dataset.testScriptState === 'notRunning'
+    const main = document.querySelector('[data-testid="stMain"]');
+    const calm = app?.dataset.testScriptState === 'notRunning'
         && !document.querySelector('[data-testid="stSkeleton"]')
+        && main?.querySelector('[data-testid="stElementContainer"]')
         && [...document.querySelectorAll('[data-testid="stVegaLiteChart"]')].every(c => c.querySelector('svg, canvas'))
         && document.fonts.status === 'loaded';
+    const seen = calm ? `${since} ${main.scrollHeight} ${main.innerText.length}` : '';
+    if (window.lastSeen?.what !== seen) window.lastSeen = {what: seen, at: performance.now()};
+    return calm && performance.now() - window.lastSeen.at >= still;
 }"""
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has run, no placeholder is left, and charts and fonts are drawn."""
-    page.wait_for_function(_SETTLED)
+    """Wait until the script has run, nothing is left to draw, and the page has stopped changing."""
+    page.wait_for_function(_SETTLED, arg=[STILL_MS, time.monotonic()])
 
 
 def visit(page: Page, url: str) -> None:

@@ -43,7 +43,7 @@ def take(browser: Browser, url: str, targets: Iterable[str], folder: Path) -> It
     """Photograph each target in full. Streamlit scrolls inside the page, so the window grows to the content."""
     for target, width, theme in product(targets, WIDTHS, THEMES):
         page = blank_page(browser, width=width, height=FIRST_SCREEN_PX, theme=theme)
-        visit(page, url + target)
+        visit(page, f"{url}/{target.removeprefix('/')}")
         content_px = page.get_by_test_id("stMain").evaluate("main => main.scrollHeight")
         page.set_viewport_size({"width": width, "height": min(max(content_px, FIRST_SCREEN_PX), TALLEST_PX)})
         settle(page)
@@ -57,7 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.browser.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="OUT", help="where the pictures go; made if missing")
     parser.add_argument(
-        "--pages", nargs="+", metavar="PAGE", help="paths with queries, /tables?context=8192 (default: all)"
+        "--pages", nargs="+", metavar="PAGE", help="pages with queries, tables?context=8192 (default: all)"
     )
     arguments = parser.parse_args()
     executable = find_chromium()

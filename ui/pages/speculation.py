@@ -100,7 +100,7 @@ def _drafting(plan: Scenario, pace: Pace, kind: str, sibling: str, cost: float) 
         model=pace.model,
         constants=pace.constants,
         context_tokens=pace.context_tokens,
-        overhead=speculation_overhead(),
+        overhead=speculation_overhead().factor,
         draft=drafter,
         draft_cost=cost if drafter is None else None,
     )
