@@ -2,25 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 
 from planner.advice import fixes
 from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.bands import cell_text
-from planner.choices import Choices, choose
+from planner.choices import Choices
 from planner.engines.base import EngineReport
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
-from planner.launch import launch
 from planner.line_item import LineItem
+from planner.starting import start
 from planner.table import TableRow
 from planner.units import format_bytes, format_count, format_rate
 from planner.verdict import beyond_limit, one_user_tokens, verdict
 
 MAX_FIXES = 4
 _GIB_WIDTH = 12
-_TEXT_WIDTH = 48
+_LINE_WIDTH = 120
+_SENTENCE_WIDTH, _LEAST_WIDTH = 44, 28
+"""From what width on a column of a listing is wrapped, and how narrow it may become."""
 
 
 def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> str:
@@ -36,17 +40,21 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     lines += ["", *_numbers(answer)]
     if not answer.fits:
         lines += ["", *_fix_lines(choices, architecture, answer)]
-    lines += _start_lines(choices, architecture)
+    lines += _start_lines(choices, architecture, answer)
     lines += [f"Note: {warning}" for warning in answer.warnings]
     return "\n".join(lines)
 
 
-def _start_lines(choices: Choices, architecture: Architecture) -> list[str]:
-    """The engine's own command, for engines that have one."""
-    found = launch(choices, choose(choices, architecture))
+def _start_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
+    """The engine's own command, for engines that have one; where the plan does not start, with what has to change."""
+    found = start(choices, architecture, answer)
     if found is None:
         return []
-    return ["", "Start it:", *(f"  {line}" for line in found.text.split("\n")), *(f"Note: {n}" for n in found.notes)]
+    if found.command is None:
+        return ["", f"{found.title}."]
+    heading = f"{found.title}: {found.change}." if found.change else f"{found.title}:"
+    lines = (f"  {line}" for line in found.command.text.split("\n"))
+    return ["", heading, *lines, *(f"Note: {note}" for note in found.command.notes)]
 
 
 def table_text(cells: Sequence[TableRow]) -> str:
@@ -100,15 +108,32 @@ def _runs(layers: Sequence[LayerGrowth]) -> list[list[LayerGrowth]]:
 
 
 def listing_text(rows: Sequence[Row]) -> str:
-    """Columns of the short fields; sources and aliases are in ``--json``."""
+    """Columns of the short fields, long ones over several lines; sources and aliases are in ``--json``."""
     hidden = {"aliases", "source", "memory_source"}
     header = [key for key in rows[0] if key not in hidden]
-    body = [[_field(key, row[key]) for key in header] for row in rows]
-    widths = [max(len(line[column]) for line in [header, *body]) for column in range(len(header))]
+    columns = [[key, *(_field(key, row[key]) for row in rows)] for key in header]
+    cells = [
+        [wrap(text, width, break_long_words=False, break_on_hyphens=False) for text in column]
+        for column, width in zip(columns, _widths(columns), strict=True)
+    ]
+    widths = [max(len(line) for lines in column for line in lines or [""]) for column in cells]
+    lines = (line for row in zip(*cells, strict=True) for line in zip_longest(*row, fillvalue=""))
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in [header, *body]
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
+
+
+def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+    """The columns' widths: those of sentences give way until a line is no wider than a terminal, no other does."""
+    widths = [max(map(len, column)) for column in columns]
+    sentences = [index for index, width in enumerate(widths) if width > _SENTENCE_WIDTH]
+    narrowed = dict.fromkeys(sentences, _SENTENCE_WIDTH)
+    while sentences and sum((dict(enumerate(widths)) | narrowed).values()) + 2 * (len(widths) - 1) > _LINE_WIDTH:
+        widest = max(sentences, key=narrowed.__getitem__)
+        if narrowed[widest] <= _LEAST_WIDTH:
+            break
+        narrowed[widest] -= 1
+    return [narrowed.get(index, width) for index, width in enumerate(widths)]
 
 
 def _host_lines(answer: Answer, width: int) -> list[str]:
@@ -180,5 +205,4 @@ def _field(key: str, value: Any) -> str:
         return format_bytes(value)
     if isinstance(value, float):
         return f"{value:g}"
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 1] + "…"
+    return f"{value:,}" if isinstance(value, int) else str(value)

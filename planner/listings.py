@@ -81,7 +81,9 @@ def format_rows() -> list[Row]:
 
 def engine_rows() -> list[Row]:
     """Every engine with what its rules are."""
-    return [{"name": name, "title": (find_engine(name).__doc__ or "").split("\n")[0]} for name in ENGINES]
+    return [
+        {"name": name, "title": (find_engine(name).__doc__ or "").split("\n")[0].replace("``", "")} for name in ENGINES
+    ]
 
 
 def setting_rows(engine: str) -> list[Row]:

@@ -60,7 +60,7 @@ LAYERS = (
     ),
     ("planner.serving",),
     ("planner.offers",),
-    ("planner.cache_comparison", "planner.spread", "planner.would_start"),
+    ("planner.cache_comparison", "planner.spread", "planner.starting", "planner.would_start"),
     ("planner.engine_comparison",),
     ("planner.log_report",),
     ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from planner.answer import Answer
-from planner.budget import Case, prepare
-from planner.choices import Choices, Chosen, choose
+from planner.budget import Case
+from planner.choices import Choices, Chosen
 from planner.engine_comparison import for_engine
 from planner.errors import PlannerError
-from planner.launch import LAUNCHERS, launch
-from planner.launch.base import Launch
+from planner.launch import LAUNCHERS
 from planner.line_item import Basis
 from planner.spread import Left, spread
+from planner.starting import start
 from planner.units import format_bytes
 from ui import form
 from ui.html_table import html_table
@@ -63,7 +63,7 @@ def measured_on(choices: Choices, chosen: Chosen, answer: Answer, unused: str) -
 
 def start_it(choices: Choices, chosen: Chosen) -> None:
     """The command of the chosen engine, or of any other that has one, and the same plan as a command."""
-    st.header("Start it", anchor=False)
+    heading = st.empty()
     engines = list(LAUNCHERS)
     is_own = choices.engine in engines
     engine = st.pills(
@@ -74,32 +74,30 @@ def start_it(choices: Choices, chosen: Chosen) -> None:
         key=f"launch_{choices.engine}",
         format_func=engine_title,
     )
-    try:
-        found = launch_for(choices, chosen, engine)
-    except PlannerError as error:
-        st.markdown(f":orange[:material/edit:] {no_markup(str(error))}")
-    else:
-        st.code(found.text, language=found.language, wrap_lines=True)
-        for note in found.notes:
-            st.caption(f":material/info: {no_markup(note)}")
-        if engine != choices.engine:
-            st.caption(f"With {engine_title(engine)}'s own defaults; this page counts with {_counted(choices)}.")
+    heading.header(_command(choices, chosen, engine), anchor=False)
     st.header("The same plan in a terminal", anchor=False)
     st.code(choices.command(), language=None, wrap_lines=True)
 
 
-def launch_for(choices: Choices, chosen: Chosen, engine: str) -> Launch:
-    """The command of *engine* for this plan; what only the chosen engine has is left out.
-
-    Raises PlannerError where *engine* cannot do what was chosen.
-    """
-    if engine != choices.engine:
-        choices = for_engine(choices, engine)
-        chosen = choose(choices, chosen.architecture)
-        prepare(chosen.architecture, chosen.deployment)  # refuses what the engine has no way to do
-    found = launch(choices, chosen)
+def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
+    """The command for this plan with *engine*, and its title; what only the chosen engine has is left out."""
+    try:
+        found = start(for_engine(choices, engine), chosen.architecture)
+    except PlannerError as error:
+        st.markdown(f":orange[:material/edit:] {no_markup(str(error))}")
+        return "It does not start like this"
     assert found is not None, engine
-    return found
+    if found.command is None:
+        st.markdown(f"{engine_title(engine)} would need more than one: so there is no command to copy.")
+        return found.title
+    if found.change:
+        st.markdown(f":orange[:material/edit:] **{no_markup(found.change)}**")
+    st.code(found.command.text, language=found.command.language, wrap_lines=True)
+    for note in found.command.notes:
+        st.caption(f":material/info: {no_markup(note)}")
+    if engine != choices.engine:
+        st.caption(f"With {engine_title(engine)}'s own defaults; this page counts with {_counted(choices)}.")
+    return found.title
 
 
 def _counted(choices: Choices) -> str:

@@ -39,8 +39,6 @@ def _beside(deployment: Deployment) -> Iterator[str]:
     if deployment.replicas > 1:
         cards = deployment.device_count
         yield f"Start it {deployment.replicas} times, each on {cards} card{'s' * (cards > 1)} of its own."
-    if deployment.draft is not None:
-        yield f"The draft {deployment.draft.name} is not part of this command."
 
 
 def parse_launch(engine: str, text: str, like: Choices) -> Choices:

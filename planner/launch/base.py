@@ -38,10 +38,10 @@ def _aliases(model: str) -> tuple[str, ...]:
         return ()
 
 
-def shell(words: Sequence[str]) -> str:
-    """One command, an option and its value a line."""
-    lines: list[list[str]] = [[]]
-    for word in words:
+def shell(words: Sequence[str], program: int = 1) -> str:
+    """One command, an option and its value a line; its first *program* words are what is run."""
+    lines: list[list[str]] = [list(words[:program])]
+    for word in words[program:]:
         if word.startswith("-") and not word[1:2].isdigit():
             lines.append([])
         lines[-1].append(word)

@@ -1,15 +1,18 @@
 """``llama-server`` from a plan, and back. Source of the options: common/arg.cpp."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
 
 from planner import presets
 from planner.choices import Choices, Chosen, choose
+from planner.deployment import Deployment
+from planner.draft import EAGLE, NGRAM, Draft
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
-from planner.launch.base import Launch, options_of, shell, words_of
+from planner.launch.base import Launch, options_of, shell, whole_number, words_of
+from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
 from planner.units import MIB
 
 CACHE_TYPES = {"fp16": "f16", "fp32": "f32"}
@@ -31,6 +34,10 @@ SWITCHES = {
     "swa_full": "--swa-full",
     "no_mmproj": "--no-mmproj",
 }
+NAMELESS = {NGRAM: "ngram-simple", EAGLE: "draft-eagle3"}
+"""Drafts that are no smaller model, as --spec-type has them."""
+SMALLER_MODEL, MTP_TYPE, NGRAM_LENGTH = "draft-simple", "draft-mtp", "--spec-ngram-simple-size-m"
+IGNORED = ("--gpu-layers-draft", "--spec-draft-ngl", "--cache-type-k-draft", "--cache-type-v-draft")
 _MAX_DIGITS = 15
 ALL_LAYERS = "999"
 """More layers than any model has: what ``--n-gpu-layers`` says where the plan leaves it out."""
@@ -39,16 +46,17 @@ ALL_LAYERS = "999"
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, and the context of all slots together."""
     words = ["llama-server", "--model", file_name(choices, chosen), *_options(choices, chosen)]
-    notes = (f"{words[2]} stands for the file: a GGUF of {choices.model}.",) if not _is_file(choices.model) else ()
-    return Launch(text=shell(words), language="sh", notes=notes)
+    files = () if _is_file(choices.model) else (f"{words[2]} stands for the file: a GGUF of {choices.model}.",)
+    return Launch(text=shell(words), language="sh", notes=(*files, *_draft_notes(choices, chosen.deployment)))
 
 
 def file_name(choices: Choices, chosen: Chosen) -> str:
     """The file that the plan read, else the usual name of one with these weights."""
-    if _is_file(choices.model):
-        return choices.model
-    kind = chosen.deployment.weights.name
-    return f"{chosen.architecture.name}{'' if kind == CHECKPOINT else f'-{kind.upper()}'}.gguf"
+    return _file(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
+
+
+def _file(asked: str, name: str, kind: str) -> str:
+    return asked if _is_file(asked) else f"{name}{'' if kind == CHECKPOINT else f'-{kind.upper()}'}.gguf"
 
 
 def _is_file(model: str) -> bool:
@@ -77,6 +85,41 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     if (count := deployment.pipeline_parallel) > 1:
         shares = (card.memory_bytes >> 20 for card in deployment.stages) if deployment.cards else repeat(1, count)
         yield from ("--tensor-split", ",".join(map(str, shares)))
+    if deployment.draft is not None:
+        yield from _draft(choices, deployment, deployment.draft)
+
+
+def _draft(choices: Choices, deployment: Deployment, draft: Draft) -> Iterator[str]:
+    """The draft by the options of the plan's version; a version without --spec-type takes a smaller model alone."""
+    names = deployment.settings.rule("draft_options")
+    kind = NAMELESS.get(draft.name, SMALLER_MODEL)
+    if names["kinds"]:
+        yield from ("--spec-type", kind)
+    elif kind != SMALLER_MODEL:
+        return
+    if has_files(draft):
+        name = draft_checkpoint(choices, draft) if kind != SMALLER_MODEL else draft.name
+        yield from ("--model-draft", _file(choices.draft_model or "", name, draft.weights.name))
+        yield from ("--gpu-layers-draft", ALL_LAYERS)
+        for letter, given, used in (
+            ("k", choices.kv_cache_k, deployment.kv_cache_k),
+            ("v", choices.kv_cache_v, deployment.kv_cache_v),
+        ):
+            if choices.kv_cache or given:
+                yield from (f"--cache-type-{letter}-draft", cache_type(used.name))
+    yield from (names["most"] if kind != NAMELESS[NGRAM] else NGRAM_LENGTH, str(draft.draft_tokens))
+
+
+def _draft_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    draft = deployment.draft
+    if draft is None:
+        return
+    if not (draft.architecture or deployment.settings.rule("draft_options")["kinds"]):
+        yield from left_out(deployment, f"This version ({deployment.settings.version})")
+    elif draft.architecture is None:
+        yield from draft_notes(choices, deployment, {})
+    elif not _is_file(choices.draft_model or ""):
+        yield f"The file after --model-draft stands for a GGUF of {draft.name}."
 
 
 def cache_type(name: str) -> str:
@@ -93,8 +136,12 @@ def parse(text: str, like: Choices) -> Choices:
     flags |= {"--model": "model", "--ctx-size": "n_ctx", "--tensor-split": "cards", "--cache-ram": "cache_ram"}
     flags |= {"--cache-type-k": "kv_cache_k", "--cache-type-v": "kv_cache_v"}
     switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
+    flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
+    flags |= {"--spec-draft-n-max": "drafted", "--draft-max": "drafted", NGRAM_LENGTH: "drafted"}
+    flags |= {"--spec-type": "drafter"} | dict.fromkeys(IGNORED, "ignored")
     switches |= {"--kv-unified": "set.kv_unified=true", "--no-kv-unified": "set.kv_unified=false"}
     found, n_ctx = replace(like, engine=like.engine if like.engine == "ik_llama_cpp" else "llama_cpp", set=()), ""
+    draft: dict[str, str] = {}
     for name, value in options_of(words[1:], flags, switches):
         match name:
             case "model":
@@ -110,11 +157,31 @@ def parse(text: str, like: Choices) -> Choices:
                 found = replace(found, set=(*found.set, f"cache_ram={value}MiB"))
             case "set.n_gpu_layers" if value == ALL_LAYERS:
                 pass
+            case "draft_model" | "drafted" | "drafter":
+                draft[name] = value
+            case "ignored":
+                pass
             case _ if name.startswith("set."):
                 found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
             case _:
                 raise PlannerError(f"llama-server has no use for the word {value[:40]!r}.")
+    found = _with_draft(found, draft)
     return found if not n_ctx else replace(found, context=_slot_tokens(found, n_ctx))
+
+
+def _with_draft(found: Choices, said: Mapping[str, str]) -> Choices:
+    """The model's own prediction layers are settings of the engine, all else is the plan's draft."""
+    kind, tokens = said.get("drafter", SMALLER_MODEL if "draft_model" in said else ""), said.get("drafted", "")
+    if kind in ("", "none", MTP_TYPE):
+        given = (("spec_type", said.get("drafter")), ("spec_draft_n_max", tokens))
+        return replace(found, set=(*found.set, *(f"{name}={value}" for name, value in given if value)))
+    ours = {theirs: ours for ours, theirs in NAMELESS.items()}
+    drafted = whole_number(tokens, "the number of drafted tokens")
+    if kind in ours:
+        return replace(found, draft_model=ours[kind], draft_tokens=drafted)
+    named = named_file(said.get("draft_model", ""))
+    weights = named.get("weights", found.draft_weights)
+    return replace(found, draft_model=named["model"], draft_weights=weights, draft_tokens=drafted)
 
 
 def named_file(name: str) -> dict[str, str]:

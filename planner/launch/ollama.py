@@ -11,6 +11,7 @@ from planner.choices import Choices, Chosen
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch, ollama_tag
+from planner.launch.drafting import left_out
 from planner.launch.llama_cpp import CACHE_TYPES, cache_type, file_name, named_file
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
@@ -30,7 +31,8 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
         f"ollama create {name} -f Modelfile\nollama run {name}"
     )
     rest = sorted(chosen.deployment.settings.given - {*PARAMETERS, "n_parallel", "flash_attn"})
-    return Launch(text=text, language="sh", notes=(f"Ollama has no setting for {', '.join(rest)}.",) if rest else ())
+    notes = (f"Ollama has no setting for {', '.join(rest)}.",) if rest else ()
+    return Launch(text=text, language="sh", notes=(*notes, *left_out(chosen.deployment, "Ollama")))
 
 
 def _modelfile(choices: Choices, chosen: Chosen) -> Iterator[str]:

@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.deployment import Deployment
+from planner.draft import EAGLE, Draft
 from planner.engines.sglang.options import shares_experts, tp_size
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, known_name, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, hub_id, option_of, options_of, shell, whole_number, words_of
+from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
+from planner.launch.spelling import Spelling, checkpoint_notes, setting_options
 
 COMMAND = ["python", "-m", "sglang.launch_server"]
-CACHE_DTYPES = {"bf16": "bfloat16", "fp8": "fp8_e4m3"}
-"""Our formats by SGLang's names; a cache in fp16 or fp32 follows from the model's own dtype."""
-DTYPES = {"fp16": "float16", "fp32": "float32"}
-QUANTIZATIONS = {"fp8": "fp8"}
-"""What SGLang quantises itself while it loads; other formats need a checkpoint that has them."""
+SPELLING = Spelling(
+    caches={"bf16": "bfloat16", "fp8": "fp8_e4m3"},
+    dtypes={"fp16": "float16", "fp32": "float32"},
+    weights={"fp8": "fp8"},
+    read={"fp8_e5m2": "fp8", "bf16": "bf16"},
+)
 VALUES = (
     *("mem_fraction_static", "max_total_tokens", "max_running_requests", "chunked_prefill_size", "max_prefill_tokens"),
     *("cuda_graph_max_bs", "page_size", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "max_mamba_cache_size"),
@@ -33,13 +38,23 @@ LONG = {
 """Other spellings of the splits."""
 
 
+DRAFT_PATH, STEPS, TREE, DRAFTED = (
+    *("--speculative-draft-model-path", "--speculative-num-steps", "--speculative-eagle-topk"),
+    "--speculative-num-draft-tokens",
+)
+
+
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to SGLang is left to it here too."""
     words = [*COMMAND, "--model-path", hub_id(choices.model), *_options(choices, chosen)]
-    weights = chosen.deployment.weights
-    is_made = weights.format is None or weights.name in QUANTIZATIONS
-    note = f"Name a checkpoint of {choices.model} in {weights.name}: SGLang does not make one while it loads."
-    return Launch(text=shell(words), language="sh", notes=() if is_made else (note,))
+    return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
+
+
+def _notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    yield from checkpoint_notes(choices, deployment, "SGLang", SPELLING.weights)
+    draft = deployment.draft
+    is_said = draft is None or has_files(draft)
+    yield from draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "SGLang")
 
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -51,28 +66,30 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield from (option, str(size))
     if shares_experts(deployment):
         yield "--enable-dp-attention"
-    cache = deployment.kv_cache_k.name
-    if choices.kv_cache or choices.kv_cache_k:
-        yield from ("--dtype", DTYPES[cache]) if cache in DTYPES else ("--kv-cache-dtype", CACHE_DTYPES[cache])
-    if deployment.weights.name in QUANTIZATIONS:
-        yield from ("--quantization", QUANTIZATIONS[deployment.weights.name])
-    yield from _settings(chosen)
+    yield from SPELLING.options(choices, deployment)
+    yield from _drafts(choices, deployment)
+    yield from setting_options(deployment, VALUES)
+    yield from (option_of(name) for name in SWITCHES if deployment.settings.flag(name))
 
 
-def _settings(chosen: Chosen) -> Iterator[str]:
-    settings = chosen.deployment.settings
+def _drafts(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    """What drafts: SGLang's own settings say it, or the plan's draft, in a chain of so many steps."""
+    settings, draft = deployment.settings, deployment.draft
     algorithm = settings.text("speculative_algorithm")
     if algorithm:
         yield from ("--speculative-algorithm", algorithm.upper())
-    if algorithm in ("nextn", "eagle"):
-        steps = (settings.integer("speculative_num_draft_tokens") or 1) - 1
-        yield from ("--speculative-num-steps", str(max(1, steps)), "--speculative-eagle-topk", "1")
-    for name in VALUES:
-        if name in settings.given:
-            yield from (option_of(name), str(settings.values[name]))
-    for name in SWITCHES:
-        if settings.flag(name):
-            yield option_of(name)
+        if algorithm in ("nextn", "eagle"):
+            steps = (settings.integer("speculative_num_draft_tokens") or 1) - 1
+            yield from (STEPS, str(max(1, steps)), TREE, "1")
+    elif draft is not None and has_files(draft):
+        yield from _draft(choices, draft)
+
+
+def _draft(choices: Choices, draft: Draft) -> Iterator[str]:
+    yield from ("--speculative-algorithm", "EAGLE" if draft.name == EAGLE else "STANDALONE")
+    yield from (DRAFT_PATH, draft_checkpoint(choices, draft), STEPS, str(draft.draft_tokens), TREE, "1")
+    # The token that the model gives itself is one of those of a step.
+    yield from (DRAFTED, str(draft.draft_tokens + 1))
 
 
 def parse(text: str, like: Choices) -> Choices:
@@ -80,17 +97,19 @@ def parse(text: str, like: Choices) -> Choices:
     words = words_of(text)
     if words[1:3] != COMMAND[1:]:
         raise PlannerError("This is not a command that begins with python -m sglang.launch_server.")
-    flags = {"--model-path": "model", "--model": "model", "--context-length": "context", "--dtype": "dtype"}
-    flags |= {"--kv-cache-dtype": "cache", "--quantization": "weights", "--speculative-algorithm": "algorithm"}
+    flags = SPELLING.flags | {"--model-path": "model", "--model": "model", "--context-length": "context"}
+    flags |= {"--speculative-algorithm": "algorithm", DRAFT_PATH: "draft"}
     flags |= SPLITS | {long: SPLITS[option] for long, option in LONG.items()}
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
-    flags |= dict.fromkeys(("--speculative-num-steps", "--speculative-eagle-topk", "--host", "--port"), "ignored")
+    flags |= dict.fromkeys((STEPS, TREE, "--host", "--port"), "ignored")
     switches = {option_of(name): f"set.{name}=true" for name in SWITCHES}
     switches |= {"--enable-dp-attention": "attention=1", "--trust-remote-code": "ignored=1"}
     found, sizes = replace(like, engine="sglang", set=()), dict.fromkeys(SPLITS.values(), 1)
-    shares = False
+    shares, draft = False, ""
     for name, value in options_of(words[3:], flags, switches):
-        if name.startswith("set."):
+        if name == "draft":
+            draft = value
+        elif name.startswith("set."):
             found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
         elif name == "algorithm":
             found = replace(found, set=(*found.set, f"speculative_algorithm={value}"))
@@ -100,9 +119,23 @@ def parse(text: str, like: Choices) -> Choices:
             shares = True
         elif name == "ignored":
             pass
+        elif name in SPELLING.flags:
+            found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
+        elif name in ("model", "context"):
+            read = value if name == "model" else whole_number(value, name)
+            found = replace(found, **{name: read})  # type: ignore[arg-type]
         else:
-            found = replace(found, **_choice(name, value))  # type: ignore[arg-type]
-    return _split(found, sizes, shares)
+            raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")
+    return _split(_with_draft(found, draft) if draft else found, sizes, shares)
+
+
+def _with_draft(found: Choices, checkpoint: str) -> Choices:
+    """The plan's own draft in place of the settings that say how it is run."""
+    said = dict(text.split("=", 1) for text in found.set)
+    tokens = whole_number(said.pop("speculative_num_draft_tokens", ""), DRAFTED) - 1
+    said.pop("speculative_algorithm", None)
+    kept = tuple(f"{name}={value}" for name, value in said.items())
+    return replace(found, set=kept, **draft_of(checkpoint, tokens))  # type: ignore[arg-type]
 
 
 def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:
@@ -119,22 +152,3 @@ def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:
         data_parallel=replicas if replicas > 1 else found.data_parallel,
         expert_parallel=experts if experts > 1 else found.expert_parallel,
     )
-
-
-def _choice(name: str, value: str) -> dict[str, object]:
-    match name:
-        case "model":
-            return {"model": value}
-        case "cache":
-            ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()} | {"fp8_e5m2": "fp8", "bf16": "bf16"}
-            return {} if value == "auto" else {"kv_cache": known_name(ours, value, "--kv-cache-dtype")}
-        case "dtype":
-            ours = {theirs: ours for ours, theirs in DTYPES.items()} | {"half": "fp16"}
-            return {"kv_cache": ours[value]} if value in ours else {}
-        case "weights":
-            ours = {theirs: ours for ours, theirs in QUANTIZATIONS.items()}
-            return {"weights": ours[value]} if value in ours else {}
-        case "context":
-            return {name: whole_number(value, name)}
-        case _:
-            raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")

@@ -4,11 +4,12 @@ Source: tensorrt_llm/commands/serve.py; tensorrt_llm/llmapi/llm_args.py, KvCache
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
+from planner.draft import EAGLE, MTP, NGRAM, Draft
 from planner.errors import PlannerError
 from planner.launch.base import (
     MAX_COMMAND_CHARACTERS,
@@ -20,6 +21,8 @@ from planner.launch.base import (
     whole_number,
     words_of,
 )
+from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
+from planner.launch.spelling import checkpoint_notes
 
 FILE = "options.yaml"
 CACHE_DTYPES = {"fp8": "fp8", "nvfp4-kv": "nvfp4"}
@@ -28,9 +31,16 @@ VALUES = ("max_batch_size", "max_num_tokens")
 SPLITS = ("tp_size", "pp_size", "ep_size")
 IN_FILE = ("free_gpu_memory_fraction", "max_tokens", "tokens_per_block")
 """Settings of the cache, which only the file has, but for the share."""
+DECODING = {MTP: "MTP", EAGLE: "Eagle", NGRAM: "NGram"}
+SMALLER_MODEL = "DraftTarget"
+"""Kinds of draft by TensorRT-LLM's names. Source: llmapi/llm_args.py, DecodingBaseConfig."""
+DRAFTED = {MTP: "num_nextn_predict_layers"}
+"""The key for the number of drafted tokens where it is not the usual one."""
+DECODING_TYPE, MOST_DRAFTED, DRAFT_MODEL, DTYPE = "decoding_type", "max_draft_len", "speculative_model_dir", "dtype"
+DRAFT_LINES = (DECODING_TYPE, MOST_DRAFTED, DRAFT_MODEL, *DRAFTED.values())
 _SHARE = "--kv_cache_free_gpu_memory_fraction"
 _HEREDOC = re.compile(r"<<'END'\n(.{0,2000}?)\nEND\n", re.DOTALL)
-_LINE = re.compile(r"^ *(\w{1,40}): *([\w.]{1,40})$", re.MULTILINE)
+_LINE = re.compile(r"^ *(\w{1,40}): *([\w./-]{1,200})$", re.MULTILINE)
 
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
@@ -39,9 +49,10 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     content = list(_file(choices, deployment))
     words = ["trtllm-serve", hub_id(choices.model), *_options(chosen, has_file=bool(content))]
     before = "\n".join((f"cat > {FILE} <<'END'", *content, "END\n")) if content else ""
-    weights = deployment.weights
-    note = f"Name a checkpoint of {choices.model} in {weights.name}: TensorRT-LLM does not make one while it loads."
-    notes = () if weights.format is None else (note,)
+    notes = (
+        *checkpoint_notes(choices, deployment, "TensorRT-LLM", {}),
+        *draft_notes(choices, deployment, {}),
+    )
     return Launch(text=before + shell(words), language="sh", notes=notes)
 
 
@@ -57,6 +68,19 @@ def _file(choices: Choices, deployment: Deployment) -> Iterator[str]:
         # A file's cache settings take the place of the command's.
         yield f"  {IN_FILE[0]}: {settings.values[IN_FILE[0]]}"
         yield from cache
+    if deployment.draft is not None:
+        yield from _draft(choices, deployment.draft)
+
+
+def _draft(choices: Choices, draft: Draft) -> Iterator[str]:
+    decoding = DECODING.get(draft.name, SMALLER_MODEL)
+    if decoding == SMALLER_MODEL:
+        yield "disable_overlap_scheduler: true"
+    yield "speculative_config:"
+    yield f"  {DECODING_TYPE}: {decoding}"
+    yield f"  {DRAFTED.get(draft.name, MOST_DRAFTED)}: {draft.draft_tokens}"
+    if has_files(draft):
+        yield f"  {DRAFT_MODEL}: {draft_checkpoint(choices, draft)}"
 
 
 def _options(chosen: Chosen, *, has_file: bool) -> Iterator[str]:
@@ -102,19 +126,26 @@ def parse(text: str, like: Choices) -> Choices:
             found = replace(found, context=whole_number(value, name))
         elif not name and value != "serve":
             found = replace(found, model=value)
-    shares = False
-    for name, value in _LINE.findall(file[1]) if file else ():
-        if name == "dtype":
-            ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()}
-            found = replace(found, kv_cache=known_name(ours, value, name))
-        elif name == "enable_attention_dp":
-            shares = value == "true"
-        elif name in IN_FILE:
-            given[name] = value
-        else:
-            raise PlannerError(f"The option {name} of the file is not known here; leave it out.")
     found = replace(found, set=tuple(f"{name}={value}" for name, value in given.items()))
-    return _split(found, sizes, shares)
+    lines = dict(_LINE.findall(file[1])) if file else {}
+    return _split(_with_file(found, lines), sizes, lines.get("enable_attention_dp") == "true")
+
+
+def _with_file(found: Choices, lines: Mapping[str, str]) -> Choices:
+    """*found* with what the *lines* of the file of options say."""
+    known = {*IN_FILE, *DRAFT_LINES, DTYPE, "enable_attention_dp", "disable_overlap_scheduler"}
+    if unknown := next((name for name in lines if name not in known), None):
+        raise PlannerError(f"The option {unknown} of the file is not known here; leave it out.")
+    kept = (text for text in found.set if text.partition("=")[0] not in lines)
+    found = replace(found, set=(*kept, *(f"{name}={lines[name]}" for name in IN_FILE if name in lines)))
+    if DTYPE in lines:
+        ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()}
+        found = replace(found, kv_cache=known_name(ours, lines[DTYPE], DTYPE))
+    if DECODING_TYPE not in lines:
+        return found
+    kind = next((ours for ours, theirs in DECODING.items() if theirs == lines[DECODING_TYPE]), "")
+    tokens = whole_number(lines.get(DRAFTED.get(kind, MOST_DRAFTED), ""), MOST_DRAFTED)
+    return replace(found, **draft_of(lines.get(DRAFT_MODEL, kind), tokens))  # type: ignore[arg-type]
 
 
 def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:

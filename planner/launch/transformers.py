@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.draft import NGRAM
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch, hub_id
+from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
+from planner.launch.spelling import checkpoint_notes
 
 BITS_AND_BYTES = {
     "nf4": 'load_in_4bit=True, bnb_4bit_quant_type="nf4"',
@@ -17,31 +20,48 @@ BITS_AND_BYTES = {
 """Formats that the library makes while it loads, through bitsandbytes."""
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _MODEL = re.compile(r'^MODEL = "([^"\n]{1,300})"$', re.MULTILINE)
-_NUMBER = re.compile(r"^(TOKENS|USERS) = (\d{1,15})$", re.MULTILINE)
+_NUMBER = re.compile(r"^(TOKENS|USERS|DRAFTED) = (\d{1,15})$", re.MULTILINE)
+_DRAFT = re.compile(r'^DRAFT = "([^"\n]{1,300})"$', re.MULTILINE)
+_LOOKUP = re.compile(r"\bprompt_lookup_num_tokens=(\d{1,15})\b")
 _DTYPE = re.compile(r'\bdtype="(\w{1,20})"')
 _CONFIG = re.compile(r"BitsAndBytesConfig\(([^()\n]{1,200})\)")
 
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """Prompt and answer together have the plan's context, for as many prompts at once as it has users."""
-    text = "\n".join(_lines(choices, chosen))
-    weights = chosen.deployment.weights
-    is_made = weights.format is None or weights.name in BITS_AND_BYTES or weights.name in DTYPES
-    note = f"Name a checkpoint of {choices.model} in {weights.name}: the script does not make one."
-    return Launch(text=text, language="python", notes=() if is_made else (note,))
+    deployment = chosen.deployment
+    made = dict.fromkeys((*BITS_AND_BYTES, *DTYPES), "")
+    draft = deployment.draft
+    is_said = draft is None or draft.architecture is not None or draft.name == NGRAM
+    notes = (
+        *checkpoint_notes(choices, deployment, "the script", made),
+        *(draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "generate()")),
+    )
+    return Launch(text="\n".join(_lines(choices, chosen)), language="python", notes=notes)
 
 
 def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
     config = BITS_AND_BYTES.get(chosen.deployment.weights.name)
     names = "AutoModelForCausalLM, AutoTokenizer" + (", BitsAndBytesConfig" if config else "")
     yield from (f"from transformers import {names}", "", f'MODEL = "{hub_id(choices.model)}"')
-    yield from (f"TOKENS = {chosen.workload.context_tokens}", f"USERS = {chosen.workload.users}", "")
-    yield "tokenizer = AutoTokenizer.from_pretrained(MODEL)"
+    yield from (f"TOKENS = {chosen.workload.context_tokens}", f"USERS = {chosen.workload.users}")
+    draft = chosen.deployment.draft
+    assistant = None if draft is None or draft.architecture is None else draft
+    if assistant is not None:
+        yield from (f'DRAFT = "{draft_checkpoint(choices, assistant)}"', f"DRAFTED = {assistant.draft_tokens}")
+    yield from ("", "tokenizer = AutoTokenizer.from_pretrained(MODEL)")
     quantized = f", quantization_config=BitsAndBytesConfig({config})" if config else ""
     dtype = DTYPES.get(chosen.deployment.kv_cache_k.name, "auto")
     yield f'model = AutoModelForCausalLM.from_pretrained(MODEL, dtype="{dtype}", device_map="auto"{quantized})'
+    more = ""
+    if assistant is not None:
+        yield f'draft = AutoModelForCausalLM.from_pretrained(DRAFT, dtype="{dtype}", device_map="auto")'
+        yield "draft.generation_config.num_assistant_tokens = DRAFTED"
+        more = ", assistant_model=draft"
+    elif draft is not None and draft.name == NGRAM:
+        more = f", prompt_lookup_num_tokens={draft.draft_tokens}"
     yield 'prompts = tokenizer(["Hello"] * USERS, return_tensors="pt").to(model.device)'
-    yield "print(tokenizer.batch_decode(model.generate(**prompts, max_length=TOKENS)))"
+    yield f"print(tokenizer.batch_decode(model.generate(**prompts, max_length=TOKENS{more})))"
 
 
 def parse(text: str, like: Choices) -> Choices:
@@ -55,6 +75,10 @@ def parse(text: str, like: Choices) -> Choices:
     ours = {theirs: ours for ours, theirs in DTYPES.items()}
     if (dtype := _DTYPE.search(text)) and dtype[1] in ours:
         found = replace(found, kv_cache=ours[dtype[1]])
+    if draft := _DRAFT.search(text):
+        found = replace(found, draft_model=draft[1], draft_tokens=numbers.get("DRAFTED"))
+    elif lookup := _LOOKUP.search(text):
+        found = replace(found, draft_model=NGRAM, draft_tokens=int(lookup[1]))
     config = _CONFIG.search(text)
     by_config = {text: name for name, text in BITS_AND_BYTES.items()}
     return replace(found, weights=by_config[config[1]]) if config and config[1] in by_config else found

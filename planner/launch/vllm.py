@@ -3,22 +3,30 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from planner.choices import Choices, Chosen
+from planner.deployment import Deployment
+from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, known_name, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, hub_id, option_of, options_of, shell, whole_number, words_of
+from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
+from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, setting_options
 
-CACHE_DTYPES = {"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"}
-"""Our formats by vLLM's names; a cache in fp16 or fp32 follows from the model's own dtype."""
-DTYPES = {"fp16": "float16", "fp32": "float32"}
-QUANTIZATIONS = {"fp8": "fp8", "nf4": "bitsandbytes"}
-"""What vLLM quantises itself while it loads; other formats need a checkpoint that has them."""
+SPELLING = Spelling(
+    caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
+    dtypes={"fp16": "float16", "fp32": "float32"},
+    weights={"fp8": "fp8", "nf4": "bitsandbytes"},
+    read={"fp8_e4m3": "fp8"},
+)
 SPLITS = {
     "tensor_parallel": "--tensor-parallel-size",
     "pipeline_parallel": "--pipeline-parallel-size",
     "data_parallel": "--data-parallel-size",
 }
-DRAFTS = {"method": "speculative_method", "num_speculative_tokens": "num_speculative_tokens"}
+METHOD, MODEL, TOKENS, QUANTIZATION = "method", "model", "num_speculative_tokens", "quantization"
+"""Keys of --speculative-config. Source: vllm/config/speculative.py."""
+DRAFT_MODEL = "draft_model"
 SWITCHES = (
     "enforce_eager",
     "enable_prefix_caching",
@@ -39,7 +47,7 @@ VALUES = (
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
     words = ["vllm", "serve", hub_id(choices.model), *_options(choices, chosen)]
-    return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen)))
+    return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
 
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -50,35 +58,43 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield from (option, str(getattr(deployment, name)))
     if deployment.expert_parallel > 1:
         yield "--enable-expert-parallel"
-    cache = deployment.kv_cache_k.name
-    if choices.kv_cache or choices.kv_cache_k:
-        yield from ("--dtype", DTYPES[cache]) if cache in DTYPES else ("--kv-cache-dtype", CACHE_DTYPES[cache])
-    if deployment.weights.name in QUANTIZATIONS:
-        yield from ("--quantization", QUANTIZATIONS[deployment.weights.name])
-    yield from _settings(chosen)
-
-
-def _settings(chosen: Chosen) -> Iterator[str]:
-    settings = chosen.deployment.settings
-    for name in VALUES:
-        if name in settings.given:
-            yield from (option_of(name), str(settings.values[name]))
+    yield from SPELLING.options(choices, deployment)
+    yield from setting_options(deployment, VALUES)
+    settings = deployment.settings
     for name in SWITCHES:
         if name in settings.given:
             yield option_of(name) if settings.values[name] else option_of(f"no_{name}")
-    if tokens := settings.integer("num_speculative_tokens"):
-        drafts = {"method": settings.text("speculative_method"), "num_speculative_tokens": tokens}
-        yield from ("--speculative-config", json.dumps(drafts))
+    if config := _drafts(choices, deployment):
+        yield from ("--speculative-config", json.dumps(config))
 
 
-def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
-    deployment = chosen.deployment
-    weights = deployment.weights
-    if weights.format is not None and weights.name not in QUANTIZATIONS:
-        yield f"Name a checkpoint of {choices.model} in {weights.name}: vLLM does not make one while it loads."
+def _drafts(choices: Choices, deployment: Deployment) -> dict[str, Any]:
+    """What drafts: vLLM's own settings say it, or the plan's draft."""
+    settings, draft = deployment.settings, deployment.draft
+    if draft is not None:
+        return _draft(choices, draft)
+    tokens = settings.integer(TOKENS)
+    return {METHOD: settings.text("speculative_method"), TOKENS: tokens} if tokens else {}
+
+
+def _draft(choices: Choices, draft: Draft) -> dict[str, Any]:
+    config: dict[str, Any] = {METHOD: draft.name if draft.name in (EAGLE, NGRAM) else DRAFT_MODEL}
+    if has_files(draft):
+        config[MODEL] = draft_checkpoint(choices, draft)
+    if draft.weights.name in SPELLING.weights:
+        config[QUANTIZATION] = SPELLING.weights[draft.weights.name]
+    return config | {TOKENS: draft.draft_tokens}
+
+
+def _notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    yield from checkpoint_notes(choices, deployment, "vLLM", SPELLING.weights)
     shared = deployment.tensor_parallel * deployment.data_parallel
     if deployment.expert_parallel not in (1, shared):
         yield f"vLLM shares experts over all {shared} devices of a stage; the plan says {deployment.expert_parallel}."
+    draft, settings = deployment.draft, deployment.settings
+    if draft is not None and draft.architecture is not None and not settings.rule("draft_models"):
+        yield f"vLLM {settings.version} starts with no smaller model as a draft: use a version that does."
+    yield from draft_notes(choices, deployment, SPELLING.weights)
 
 
 def parse(text: str, like: Choices) -> Choices:
@@ -86,9 +102,9 @@ def parse(text: str, like: Choices) -> Choices:
     words = words_of(text)
     if words[:2] != ["vllm", "serve"]:
         raise PlannerError("This is not a command that begins with vllm serve.")
-    flags = {"--max-model-len": "context", "--kv-cache-dtype": "cache", "--dtype": "dtype", "--quantization": "weights"}
+    flags = SPELLING.flags | {"--max-model-len": "context", "--speculative-config": "drafts", "--model": ""}
     flags |= {option: name for name, option in SPLITS.items()}
-    flags |= {option_of(name): f"set.{name}" for name in VALUES} | {"--speculative-config": "drafts", "--model": ""}
+    flags |= {option_of(name): f"set.{name}" for name in VALUES}
     switches = {"--enable-expert-parallel": "experts=1"}
     for name in SWITCHES:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
@@ -98,41 +114,28 @@ def parse(text: str, like: Choices) -> Choices:
         if name.startswith("set."):
             found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
         elif name == "drafts":
-            found = replace(found, set=(*found.set, *_drafts(value)))
+            found = _with_drafts(found, value)
         elif name == "experts":
             shares_experts = True
+        elif name in SPELLING.flags:
+            found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
         else:
-            found = replace(found, **_choice(name, value))  # type: ignore[arg-type]
+            read = value if name == "" else whole_number(value, name)
+            found = replace(found, **{name or "model": read})  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
 
 
-def _choice(name: str, value: str) -> dict[str, object]:
-    match name:
-        case "":
-            return {"model": value}
-        case "cache":
-            ours = {theirs: ours for ours, theirs in CACHE_DTYPES.items()}
-            return (
-                {}
-                if value == "auto"
-                else {"kv_cache": known_name(ours, value.replace("_e4m3", ""), "--kv-cache-dtype")}
-            )
-        case "dtype":
-            ours = {theirs: ours for ours, theirs in DTYPES.items()} | {"half": "fp16"}
-            return {"kv_cache": ours[value]} if value in ours else {}
-        case "weights":
-            ours = {theirs: ours for ours, theirs in QUANTIZATIONS.items()}
-            return {"weights": ours[value]} if value in ours else {}
-        case _:
-            return {name: whole_number(value, name)}
-
-
-def _drafts(value: str) -> list[str]:
+def _with_drafts(found: Choices, value: str) -> Choices:
     try:
-        found = json.loads(value)
+        config = json.loads(value)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        config = None
+    if not isinstance(config, dict):
         raise PlannerError("--speculative-config is not a JSON object.")
-    return [f"{setting}={found[key]}" for key, setting in DRAFTS.items() if key in found]
+    if MODEL in config:
+        tokens = whole_number(str(config.get(TOKENS)), TOKENS)
+        stored = SPELLING.choice(WEIGHTS, str(config.get(QUANTIZATION))).get("weights", found.draft_weights)
+        return replace(found, **draft_of(str(config[MODEL]), tokens), draft_weights=stored)  # type: ignore[arg-type]
+    keys = {METHOD: "speculative_method", TOKENS: TOKENS}
+    return replace(found, set=(*found.set, *(f"{keys[key]}={config[key]}" for key in keys if key in config)))

@@ -1,0 +1,63 @@
+"""How an engine's command says in what the model, its cache and its drafts are stored, and what it says read back."""
+
+from collections.abc import Iterator, Mapping
+
+from planner.choices import Choices
+from planner.deployment import Deployment
+from planner.launch.base import known_name, option_of
+from planner.records import dataclass
+
+CACHE, DTYPE, WEIGHTS = "--kv-cache-dtype", "--dtype", "--quantization"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """Our formats by an engine's own names.
+
+    *caches* has an option of its own; a cache in one of *dtypes* follows from the whole model's. *weights* are made
+    while the engine loads: any other format needs a checkpoint that has it. *read* are further names of a cache.
+    """
+
+    caches: Mapping[str, str]
+    dtypes: Mapping[str, str]
+    weights: Mapping[str, str]
+    read: Mapping[str, str]
+
+    @property
+    def flags(self) -> dict[str, str]:
+        """The options by themselves, as ``choice`` wants them."""
+        return {option: option for option in (CACHE, DTYPE, WEIGHTS)}
+
+    def options(self, choices: Choices, deployment: Deployment) -> Iterator[str]:
+        """The words for the cache that was asked for, and for weights that the engine makes."""
+        cache, weights = deployment.kv_cache_k.name, deployment.weights.name
+        if choices.kv_cache or choices.kv_cache_k:
+            yield from (DTYPE, self.dtypes[cache]) if cache in self.dtypes else (CACHE, self.caches[cache])
+        if weights in self.weights:
+            yield from (WEIGHTS, self.weights[weights])
+
+    def choice(self, option: str, value: str) -> dict[str, str]:
+        """What one of ``flags`` says of a plan; what is no choice of ours is left to the checkpoint."""
+        if option == CACHE:
+            known = {theirs: ours for ours, theirs in self.caches.items()} | dict(self.read)
+            return {} if value == "auto" else {"kv_cache": known_name(known, value, CACHE)}
+        if option == DTYPE:
+            known = {theirs: ours for ours, theirs in self.dtypes.items()} | {"half": "fp16"}
+            return {"kv_cache": known[value]} if value in known else {}
+        known = {theirs: ours for ours, theirs in self.weights.items()}
+        return {"weights": known[value]} if value in known else {}
+
+
+def setting_options(deployment: Deployment, names: tuple[str, ...]) -> Iterator[str]:
+    """An option and its value for each setting of *names* that the plan has."""
+    for name in names:
+        if name in deployment.settings.given:
+            yield from (option_of(name), str(deployment.settings.values[name]))
+
+
+def checkpoint_notes(choices: Choices, deployment: Deployment, title: str, made: Mapping[str, str]) -> tuple[str, ...]:
+    """That the format must be in the checkpoint already, where *title* does not make it while it loads."""
+    weights = deployment.weights
+    if weights.format is None or weights.name in made:
+        return ()
+    return (f"Name a checkpoint of {choices.model} in {weights.name}: {title} does not make one while it loads.",)

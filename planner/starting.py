@@ -1,0 +1,73 @@
+"""The command that starts a plan; for a plan that does not start, the one change with which it does."""
+
+from dataclasses import replace
+
+from planner.advice import fixes
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.choices import Choices, choose
+from planner.engines import find_engine
+from planner.engines.base import WholeCard
+from planner.launch import LAUNCHERS, launch
+from planner.launch.base import Launch
+from planner.records import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """*command* starts *choices*, which differ from what was asked by *change*; empty where nothing had to change.
+
+    Without a *command* no single change is enough.
+    """
+
+    command: Launch | None
+    choices: Choices
+    change: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the command does, as a heading."""
+        if self.command is None:
+            return "No single change makes it start"
+        return "Start it" if not self.change else "It does not start like this, but with one change"
+
+
+def starts(found: Answer) -> bool:
+    """Whether the engine comes up and answers a request as long as was asked.
+
+    One that hands out what is free must hold all that was asked; one that reserves a pool lets requests wait for it.
+    """
+    if found.fits or not found.loads:
+        return found.fits
+    report = found.report
+    if report is None or isinstance(find_engine(found.engine), WholeCard):
+        return False
+    longest = report.longest_start_tokens
+    return not report.refusals and (longest is None or longest >= found.context_tokens)
+
+
+def start(choices: Choices, architecture: Architecture, found: Answer | None = None) -> Start | None:
+    """How *choices* start, ``None`` for an engine that has no command; *found* is their answer where it is known.
+
+    Raises PlannerError where the engine cannot do what was chosen.
+    """
+    if choices.engine not in LAUNCHERS:
+        return None
+    chosen = choose(choices, architecture)
+    found = found or answer(chosen.architecture, chosen.deployment, chosen.workload)
+    if starts(found):
+        command = launch(choices, chosen)
+        assert command is not None, choices.engine
+        return Start(command=replace(command, notes=(*command.notes, *_waiting(found))), choices=choices)
+    for fix in fixes(choices, architecture, found):
+        if fix.enough:
+            return Start(
+                command=launch(fix.choices, choose(fix.choices, architecture)), choices=fix.choices, change=fix.change
+            )
+    return Start(command=None, choices=choices)
+
+
+def _waiting(found: Answer) -> tuple[str, ...]:
+    if found.fits:
+        return ()
+    return (f"It starts and holds {found.max_users or 0:,} of {found.users:,} users at once: the others wait.",)

@@ -1,0 +1,72 @@
+"""No command stands under a plan that it does not start."""
+
+import pytest
+
+from planner.answer import answer
+from planner.choices import Choices, choose
+from planner.cli import main
+from planner.launch import LAUNCHERS
+from planner.presets import load_preset
+from planner.starting import Start, start, starts
+
+
+def started(choices: Choices) -> Start:
+    found = start(choices, load_preset(choices.model))
+    assert found is not None
+    return found
+
+
+def test_a_plan_that_fits_starts_as_it_is() -> None:
+    found = started(Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", context=8_192))
+    assert (found.title, found.change) == ("Start it", "")
+    assert found.command is not None
+    assert "--max-model-len 8192" in found.command.text
+
+
+def test_a_context_too_long_for_the_pool_comes_with_the_one_that_starts() -> None:
+    asked = Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", context=131_072)
+    before = answer(load_preset("llama-3.1-8b"), choose(asked).deployment, choose(asked).workload)
+    found = started(asked)
+    assert found.change == f"{before.max_context_tokens:,} tokens per user instead of 131,072"
+    assert found.command is not None
+    assert f"--max-model-len {before.max_context_tokens} " in found.command.text + " "
+
+
+def test_requests_that_wait_do_not_keep_a_pool_from_starting() -> None:
+    found = started(Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", context=8_192, users=100))
+    assert found.change == ""
+    assert found.command is not None
+    assert found.command.notes[-1].endswith("of 100 users at once: the others wait.")
+
+
+def test_llama_cpp_reserves_every_slot_and_does_not_start_without_room_for_all() -> None:
+    found = started(
+        Choices(model="llama-3.1-8b", memory="8GiB", engine="llama_cpp", weights="q4_k_m", context=8_192, users=16)
+    )
+    assert found.change != ""
+
+
+@pytest.mark.parametrize("engine", LAUNCHERS)
+def test_whatever_command_is_shown_starts(engine: str) -> None:
+    """70B on 24 GB never starts as asked: each engine shows the command of a plan that does, or none."""
+    found = started(Choices(model="llama-3.1-70b", device="rtx-4090", engine=engine))
+    assert found.command is None or found.change
+    if found.command is not None:
+        chosen = choose(found.choices)
+        assert starts(answer(chosen.architecture, chosen.deployment, chosen.workload))
+
+
+def test_the_command_line_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--model", "llama-3.1-70b", "--device", "rtx-4090", "--engine", "vllm"]) == 1
+    out = capsys.readouterr().out
+    assert "\nStart it:" not in out
+    assert "\nIt does not start like this, but with one change: " in out
+
+
+def test_long_meanings_are_wrapped_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["engines", "vllm"])
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 128
+    meanings = " ".join(line.rpartition("  ")[2].strip() for line in out.splitlines())
+    assert "on when not set, for models with recurrent states from 0.26 on" in meanings
