@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from planner.architecture import Architecture
 from planner.budget import RankBudget, prepare
 from planner.choices import Choices, choose
+from planner.engines.transformers import Transformers
 from planner.line_item import Kind
 from planner.speed.work import Model, decode_work, mixed_work, prepare_speed
 from planner.weights import parameters
@@ -29,7 +30,7 @@ class Prediction:
 
     def cache_bytes(self, batch: int, tokens: int) -> int:
         """Cache of *batch* equal requests in one batch."""
-        return self.rank.cache_bytes(tokens, batch)
+        return Transformers().held_bytes(self.rank.specs, tokens, batch)
 
     def work(self, requests: int, new_tokens: int, cached_tokens: int) -> tuple[int, int]:
         """Bytes that a pass reads, and its operations; of a prompt the last position alone has logits."""

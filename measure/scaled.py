@@ -36,6 +36,7 @@ LIMITS = {
 """The most that a key may say in a small copy."""
 PER_LAYER = (
     "layer_types",
+    "compress_ratios",
     "mlp_layer_types",
     "layers_block_type",
     "indexer_types",

@@ -5,9 +5,16 @@ from typing import Any
 
 import torch
 
+LIBRARY = "transformers"
+"""Also how the modules begin that a model brings with its weights."""
+
 
 def held_tensors(value: Any) -> Iterator[torch.Tensor]:
-    """Every tensor in *value*, once, through lists, dicts and the attributes of the library's cache classes."""
+    """Every tensor in *value*, once, through lists, dicts and the attributes of the library's objects.
+
+    Cache layers live beside the models that need them, under any name, so that all of the library's objects are opened
+    but for modules, whose tensors are weights.
+    """
     yield from _walk(value, set())
 
 
@@ -23,7 +30,7 @@ def _walk(value: Any, seen: set[int]) -> Iterator[torch.Tensor]:
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _walk(item, seen)
-    elif hasattr(value, "__dict__") and "cache" in type(value).__module__:
+    elif type(value).__module__.startswith(LIBRARY) and not isinstance(value, torch.nn.Module):
         yield from _walk(vars(value), seen)
 
 

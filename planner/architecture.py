@@ -64,7 +64,7 @@ class LatentAttention:
     """Multi-head latent attention (MLA): one compressed vector and one rotary key a token, whatever the head count.
 
     *index_head_dim* is the sparse-attention indexer's key width, 0 without one, *index_format* its format where that is
-    not the cache's own.
+    not the cache's own. *is_key_and_value*: the vector as it is kept serves as both (DeepSeek-V4).
     """
 
     num_attention_heads: int
@@ -73,6 +73,7 @@ class LatentAttention:
     index_head_dim: int = 0
     index_format: NumberFormat | None = None
     window_tokens: int | None = None
+    is_key_and_value: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,7 +197,7 @@ def _cache_items(rank: RankBudget, tokens: int, requests: int) -> Iterator[LineI
     for name, specs in parts:
         request_bytes = rank.engine.sequence_bytes(specs, tokens)
         size = rank.engine.cache_bytes(specs, rank.deployment, tokens, requests)
-        shared = "" if size == requests * request_bytes else ", as the engine reserves it"
+        shared = "" if size == requests * request_bytes else ", at most as the engine holds them"
         yield LineItem(
             name=name,
             kind=Kind.CACHE,

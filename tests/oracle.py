@@ -26,7 +26,8 @@ from planner.weights import parameters, parameters_by_role
 LENGTHS = (1, 128, 4_096, 8_192)
 CACHE = "bf16"
 CLASS_TOTALS = Path(__file__).parent / "data" / "class_totals.json"
-CORRECTION_BIAS = "e_score_correction_bias"
+LEARNED_BUFFERS = ("e_score_correction_bias", "tid2eid")
+"""Stored like parameters, but buffers to the library: a bias of routers, a table from tokens to experts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +51,7 @@ def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Readin
         warnings.simplefilter("ignore")
         model = _auto_class(model_config).from_config(model_config, dtype=torch.bfloat16)
         total = sum(tensor.numel() for tensor in model.parameters())
-        # Learned and stored like a parameter, but a buffer to the library.
-        total += sum(buffer.numel() for name, buffer in model.named_buffers() if name.endswith(CORRECTION_BIAS))
+        total += sum(buffer.numel() for name, buffer in model.named_buffers() if name.endswith(LEARNED_BUFFERS))
         return Reading(parameters=total, cache_bytes=_cache_bytes(model, lengths))
 
 

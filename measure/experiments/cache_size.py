@@ -51,6 +51,7 @@ MODELS = (
     "nemotron-mini-4b",
     "trinity-nano",
     "deepseek-v2-lite",
+    "deepseek-v4-flash",
     "glm-4.7-flash",
     "minicpm3-4b",
     "youtu-llm-2b",

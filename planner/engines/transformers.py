@@ -1,11 +1,14 @@
 """Hugging Face transformers with its dynamic cache: what the library's cache classes keep, by version."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planner.architecture import (
     Architecture,
     Attention,
+    CompressedAttention,
     LatentAttention,
+    Layer,
     Mixer,
     Recurrence,
     StateTensor,
@@ -14,6 +17,7 @@ from planner.architecture import (
 from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.engines.base import Rank
+from planner.engines.compressed_blocks import block_spec, is_compressed, merge_blocks, most_bytes_for
 from planner.engines.forward_pass import Shape, activation_bytes, plain_shape, widest_shape
 from planner.engines.minimum import Minimum
 from planner.engines.split import split_heads
@@ -61,9 +65,12 @@ class Transformers(Minimum):
         )
 
     def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
-        """The requests are one batch, which has one counter for each sliding layer."""
-        counters = sum(spec.fixed_bytes for spec in specs if spec.max_tokens is not None)
-        return requests * self.sequence_bytes(specs, tokens) - max(0, requests - 1) * counters
+        """The most that the requests hold on the way to *tokens*, in one batch."""
+        return _batch_bytes(specs, requests, most_bytes_for(specs, tokens))
+
+    def held_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int, requests: int) -> int:
+        """What they hold when all have just *tokens*."""
+        return _batch_bytes(specs, requests, self.sequence_bytes(specs, tokens))
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """What is gone from a card before anything is loaded; nothing of a CPU's memory."""
@@ -104,12 +111,30 @@ class Transformers(Minimum):
         )
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
-        layers = split_heads(rank.layers, deployment.tensor_parallel)
-        return merge_specs(
-            (_spec(mixer, deployment, deployment.settings), count)
-            for layer, count in distinct_layers(layers)
-            for mixer in layer.mixers
+        layers = distinct_layers(split_heads(rank.layers, deployment.tensor_parallel))
+        plain = merge_specs((spec, count) for layer, count in layers for spec in _specs(layer, deployment))
+        key_format = deployment.kv_cache_k
+        return plain + merge_blocks(
+            (block_spec(layer, key_format), count) for layer, count in layers if is_compressed(layer)
         )
+
+
+def _batch_bytes(specs: Iterable[KVCacheSpec], requests: int, request_bytes: int) -> int:
+    """Equal requests have one counter for each sliding layer between them."""
+    counters = sum(spec.fixed_bytes for spec in specs if spec.max_tokens is not None)
+    return requests * request_bytes - max(0, requests - 1) * counters
+
+
+def _specs(layer: Layer, deployment: Deployment) -> Iterator[KVCacheSpec]:
+    """What a layer keeps beside blocks. A vector that is key and value is kept once only where blocks go with it."""
+    compressed = is_compressed(layer)
+    for mixer in layer.mixers:
+        if compressed and isinstance(mixer, CompressedAttention | Recurrence):
+            continue
+        spec = _spec(mixer, deployment, deployment.settings)
+        if isinstance(mixer, LatentAttention) and mixer.is_key_and_value and not compressed:
+            spec = replace(spec, bytes_per_entry=2 * spec.bytes_per_entry)
+        yield spec
 
 
 def _spec(mixer: Mixer, deployment: Deployment, settings: EngineSettings) -> KVCacheSpec:

@@ -7,7 +7,11 @@ from planner.formats import NumberFormat
 def window(heads: int, head_dim: int, rotary: int, tokens: int) -> LatentAttention:
     """One vector a token for all heads, *rotary* of whose *head_dim* are rotated."""
     return LatentAttention(
-        num_attention_heads=heads, kv_lora_rank=head_dim - rotary, qk_rope_head_dim=rotary, window_tokens=tokens
+        num_attention_heads=heads,
+        kv_lora_rank=head_dim - rotary,
+        qk_rope_head_dim=rotary,
+        window_tokens=tokens,
+        is_key_and_value=True,
     )
 
 

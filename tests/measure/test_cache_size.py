@@ -9,6 +9,7 @@ from measure.setup import Setup
 SETUP = Setup(dtype="bf16")
 LARGE = {
     "santacoder",
+    "deepseek-v4-flash",
     "kolibri-1",
     "qwen3-coder-next",
     "gpt-oss-20b",
