@@ -57,12 +57,16 @@ def _written_kinds(decoder: Decoder, number: int, window: int | None) -> list[st
     for kind in kinds:
         if kind not in _KINDS:
             raise UnsupportedModel(
-                f"{values.where}: layer_types has {shorten(kind)!r}, a kind of layer that is not understood here."
+                f"{values.where}: {values.spelled('layer_types')} has {shorten(kind)!r}, a kind of layer that is not "
+                "understood here."
             )
     if window is None and any(_KINDS[kind] in (SLIDING, CHUNKED) for kind in kinds):
         if not decoder.is_on(decoder.structure.windowed):
             return [FULL] * number
-        raise UnsupportedModel(f"{values.where}: layer_types has windowed layers, but sliding_window is missing.")
+        raise UnsupportedModel(
+            f"{values.where}: {values.spelled('layer_types')} has windowed layers, but "
+            f"{values.spelled('sliding_window')} is missing."
+        )
     return [_KINDS[kind] for kind in kinds]
 
 

@@ -28,8 +28,8 @@ def block_values(values: Values) -> dict[str, object]:
 
 
 def _part(values: Values, block: Mapping[str, object], index: int, name: str) -> Values:
-    table = Values(block, f"{values.model_type}: block_configs[{index}]").table(name)
-    return Values(table or {}, f"{values.model_type}: block_configs[{index}].{name}")
+    layer = Values(block, values.model_type, place=f"{values.spelled('block_configs')}[{index}]")
+    return Values(layer.table(name) or {}, values.model_type, place=layer.spelled(name))
 
 
 def _kind(part: Values, usual: str) -> str:
@@ -40,10 +40,10 @@ def _kind(part: Values, usual: str) -> str:
 
 def _key_value_heads(attention: Values, heads: int) -> int:
     if attention.has("window_length"):
-        raise UnsupportedModel(f"{attention.where}: window_length is not understood here.")
+        raise UnsupportedModel(f"{attention.where}: key {attention.spelled('window_length')!r} is not understood here.")
     group = attention.integer("n_heads_in_group")
     if heads % group:
-        raise UnsupportedModel(f"{attention.where}: {format_count(heads)} heads do not divide into groups of {group}.")
+        raise attention.wrong("n_heads_in_group", group, f"a divisor of {format_count(heads)}, the number of heads")
     return heads // group
 
 

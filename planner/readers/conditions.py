@@ -17,14 +17,17 @@ def settle(
     table: Mapping[str, object],
     model_type: str,
     fallback: Mapping[str, object],
-    lifted: Mapping[str, object],
+    lifted: Mapping[str, tuple[object, str]],
+    place: str = "",
 ) -> tuple[Family, Values]:
     """*family* as it applies to *table*, and the table's values.
 
-    *lifted* values come from the file around the table; *fallback* fills what neither file nor class gives.
+    *lifted* are values and their places in the file around the table, which stands at *place* in it; *fallback* fills
+    what neither file nor class gives.
     """
-    defaults = {**fallback, **family.defaults, **lifted}
-    values = Values(table, model_type, family.aliases, defaults)
+    defaults = {**fallback, **family.defaults, **{key: value for key, (value, _) in lifted.items()}}
+    places = {key: written for key, (_, written) in lifted.items()}
+    values = Values(table, model_type, family.aliases, defaults, place=place, lifted=places)
     forced: dict[str, object] = {}
     structure = family.structure
     for condition in family.conditions:
@@ -38,7 +41,8 @@ def settle(
         forced |= block_values(values)
     if not forced and structure is family.structure:
         return family, values
-    return replace(family, structure=structure), Values(table, model_type, family.aliases, defaults, forced)
+    settled = Values(table, model_type, family.aliases, defaults, forced, place=place, lifted=places)
+    return replace(family, structure=structure), settled
 
 
 def _holds(values: Values, key: str, wanted: object) -> bool:

@@ -26,7 +26,8 @@ def _experts(decoder: Decoder) -> int:
     active = values.same_in_all_layers("num_experts_per_tok", minimum=0) or 0
     if active > experts and (experts or decoder.structure.mixture):
         raise UnsupportedModel(
-            f"{values.where}: num_experts_per_tok = {active:,} of {experts:,} experts is not possible; check both."
+            f"{values.where}: {active:,} of {experts:,} experts is not possible; check "
+            f"{values.spelled('num_experts_per_tok')} and {values.spelled('num_experts')}."
         )
     return experts
 

@@ -76,7 +76,8 @@ class LayerReader:
             found.append((self._rule.state, self._recurrence(index)))
         if not found and "attn_k" in tensors.names:
             raise UnsupportedModel(
-                f"{self._values.where}: layer {index} has attention tensors, but its attention.head_count_kv is 0."
+                f"{self._values.where}: layer {index} has attention tensors, but its "
+                f"{self._values.spelled('attention.head_count_kv')} is 0."
             )
         return (found[0][0] if found else "none"), tuple(mixer for _, mixer in found)
 
@@ -111,7 +112,7 @@ class LayerReader:
             return length
         heads = next((heads for heads in self._heads if heads), 0)
         if not heads:
-            raise UnsupportedModel(f"{values.where}: key {values.architecture}.attention.head_count is missing.")
+            raise UnsupportedModel(f"{values.where}: key {values.spelled('attention.head_count')} is missing.")
         return values.integer("embedding_length", minimum=1) // heads
 
     def _latent(self, index: int, tensors: LayerTensors) -> LatentAttention:
@@ -146,7 +147,8 @@ class LayerReader:
         rotary, tokens = values.integer("rope.dimension_count"), values.integer("attention.sliding_window", minimum=1)
         if ratios is None or rotary > head_dim:
             raise UnsupportedModel(
-                f"{values.where}: attention.compress_ratios is missing, or rope.dimension_count above key_length."
+                f"{values.where}: {values.spelled('attention.compress_ratios')} is missing, or "
+                f"{values.spelled('rope.dimension_count')} above {values.spelled('attention.key_length')}."
             )
         keys = window(self._heads[index], head_dim, rotary, tokens)
         match ratios[index] if index < self._number else 0:
@@ -169,7 +171,7 @@ class LayerReader:
             if tensors.widths.get(name, rows) != rows:
                 raise UnsupportedModel(
                     f"{self._values.where}: layer {index} has an {name} of {format_count(tensors.widths[name])} rows, "
-                    f"where head counts and key_length make {format_count(rows)}."
+                    f"where head counts and {self._values.spelled('attention.key_length')} make {format_count(rows)}."
                 )
 
     def _recurrence(self, index: int) -> Mixer:

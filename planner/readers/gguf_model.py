@@ -103,11 +103,11 @@ def _layer_numbers(values: GgufValues, by_layer: Mapping[int, _Named], what: str
     """How many layers answer, and which are for prediction: the declared last ones, where the file has them as such."""
     blocks = values.integer("block_count", minimum=1)
     if blocks > _MAX_LAYERS:
-        raise UnsupportedModel(f"{values.where}: {values.architecture}.block_count is {format_count(blocks)}.")
+        raise UnsupportedModel(f"{values.where}: {values.spelled('block_count')} is {format_count(blocks)}.")
     if not by_layer:
         raise BadFile(f"{what} has no layers: it holds a vocabulary or an adapter, not a model.")
     if max(by_layer) >= blocks:
-        raise BadFile(f"{what} has tensors of layer {max(by_layer)}, but block_count is {blocks}.")
+        raise BadFile(f"{what} has tensors of layer {max(by_layer)}, but {values.spelled('block_count')} is {blocks}.")
     declared = min(values.optional_integer("nextn_predict_layers") or 0, blocks - 1)
     candidates = range(blocks - declared, blocks)
     prediction = [
@@ -125,7 +125,7 @@ def _check_bounded(values: GgufValues) -> None:
     for key in ("attention.indexer.key_length", "attention.compress_ratios"):
         if values.has(key):
             raise UnsupportedModel(
-                f"{values.where} is not known, and {values.architecture}.{key} says that it caches more than attention."
+                f"{values.where} is not known, and {values.spelled(key)} says that it caches more than attention."
             )
 
 

@@ -16,29 +16,33 @@ class GgufValues:
         self._metadata, self.architecture = metadata, architecture
 
     def has(self, key: str) -> bool:
-        return f"{self.architecture}.{key}" in self._metadata
+        return self.spelled(key) in self._metadata
+
+    def spelled(self, key: str) -> str:
+        """*key* as the file has it, under its architecture."""
+        return f"{self.architecture}.{key}"
 
     def integer(self, key: str, minimum: int = 0) -> int:
         """The whole number at *key*; raises UnsupportedModel where it is missing."""
         value = self.optional_integer(key, minimum)
         if value is None:
-            raise UnsupportedModel(f"{self.where}: key {self.architecture}.{key} is missing.")
+            raise UnsupportedModel(f"{self.where}: key {self.spelled(key)} is missing.")
         return value
 
     def optional_integer(self, key: str, minimum: int = 0) -> int | None:
         """The whole number at *key*, None where it is missing."""
-        value = self._metadata.get(f"{self.architecture}.{key}")
+        value = self._metadata.get(self.spelled(key))
         return None if value is None else self._whole(key, value, minimum)
 
     def is_array(self, key: str) -> bool:
-        return isinstance(self._metadata.get(f"{self.architecture}.{key}"), tuple)
+        return isinstance(self._metadata.get(self.spelled(key)), tuple)
 
     def per_layer(self, key: str, number: int, at_least: int | None = None) -> list[int] | None:
         """A number for each of *number* layers, from an array or one for all; None where *key* is missing.
 
         An array of *at_least* so many is enough: the rest take its largest.
         """
-        value = self._metadata.get(f"{self.architecture}.{key}")
+        value = self._metadata.get(self.spelled(key))
         if value is None:
             return None
         if not isinstance(value, tuple):
@@ -46,7 +50,7 @@ class GgufValues:
         least = number if at_least is None else at_least
         if len(value) < least:
             raise UnsupportedModel(
-                f"{self.where}: {self.architecture}.{key} has {format_count(len(value))} entries "
+                f"{self.where}: {self.spelled(key)} has {format_count(len(value))} entries "
                 f"for {format_count(least)} layers."
             )
         entries = [self._whole(key, entry, 0) for entry in value[:number]]
@@ -59,5 +63,5 @@ class GgufValues:
     def _whole(self, key: str, value: object, minimum: int) -> int:
         if type(value) is not int or not minimum <= value < _LARGEST:
             shown = f"{value.length} values" if isinstance(value, Skipped) else shorten(str(value))
-            raise UnsupportedModel(f"{self.where}: {self.architecture}.{key} is {shown}, not a sensible whole number.")
+            raise UnsupportedModel(f"{self.where}: {self.spelled(key)} is {shown}, not a sensible whole number.")
         return value

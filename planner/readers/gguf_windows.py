@@ -33,7 +33,7 @@ def _pattern(values: GgufValues, rule: GgufRule, number: int) -> list[bool]:
         return [bool(switch) for switch in values.per_layer(_PATTERN, number) or ()]
     period = values.optional_integer(_PATTERN) if values.has(_PATTERN) else rule.period
     if period is None:
-        raise UnsupportedModel(f"{values.where}: key {values.architecture}.{_PATTERN} is missing.")
+        raise UnsupportedModel(f"{values.where}: key {values.spelled(_PATTERN)} is missing.")
     if not period:
         return [True] * number
     full = 0 if rule.dense_first else period - 1

@@ -21,13 +21,17 @@ from planner.units import shorten
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TextConfig:
-    """Where a file's text model is described, and by whose rules; *family* None: nobody's."""
+    """Where a file's text model is described, and by whose rules; *family* None: nobody's.
+
+    *place* leads to *table* in the file; *lifted* are values from around it, with their own places.
+    """
 
     table: Mapping[str, object]
     model_type: str
     family: Family | None
-    fallback: Mapping[str, object]
-    lifted: Mapping[str, object] = field(default_factory=dict)
+    fallback: Mapping[str, object] = field(default_factory=dict)
+    lifted: Mapping[str, tuple[object, str]] = field(default_factory=dict)
+    place: str = ""
 
 
 def read_config(
@@ -57,7 +61,7 @@ def read_config(
     family = rules.bounding_family(text.table) if rules else text.family
     assert family is not None
     top = Values(config, model_type, defaults=wrapper.defaults if wrapper and wrapper.nested else None)
-    family, values = settle(family, text.table, text.model_type, text.fallback, text.lifted)
+    family, values = settle(family, text.table, text.model_type, text.fallback, text.lifted, text.place)
     if rules is not None:
         rules.check_understood(text.table, values)
     stored, warnings = stored_format((top, values), knowledge.formats)
@@ -153,14 +157,16 @@ def _find_text(
 ) -> _TextConfig:
     """The config of the text model: the file itself, or the object a wrapper keeps it in."""
     if wrapper is None or not wrapper.nested:
-        return _TextConfig(table=config, model_type=model_type, family=wrapper, fallback={})
+        return _TextConfig(table=config, model_type=model_type, family=wrapper)
     top = Values(config, model_type)
     table: Mapping[str, object] = config
+    place: list[str] = []
     for key in wrapper.nested:
-        inner = Values(table, model_type).table(key)
+        inner = Values(table, model_type, place=".".join(place)).table(key)
         if inner is None:
             break
         table = inner
+        place.append(key)
     nested_type = table.get("model_type") if table is not config else None
     if not isinstance(nested_type, str) or not nested_type:
         nested_type = wrapper.nested_model_type
@@ -173,7 +179,8 @@ def _find_text(
         model_type=nested_type,
         family=_family(nested_type, knowledge),
         fallback=wrapper.nested_defaults,
-        lifted={key: top.get(path) for key, path in wrapper.lifted.items() if top.has(path)},
+        lifted={key: (top.get(path), path) for key, path in wrapper.lifted.items() if top.has(path)},
+        place=".".join(place),
     )
 
 

@@ -34,7 +34,8 @@ def layer_words(values: Values, rule: str) -> list[str]:
 def _written(values: Values) -> list[str]:
     """No rule: the file has to say."""
     raise UnsupportedModel(
-        f"{values.where}: layer_types is missing, and nothing else says what the layers are; add it."
+        f"{values.where}: {values.spelled('layer_types')} is missing, and nothing else says what the layers are; "
+        "add it."
     )
 
 
@@ -104,10 +105,7 @@ def _compress_ratios(values: Values) -> list[str]:
     """A list of block lengths, with more of them than layers where prediction layers have theirs: DeepSeek-V4."""
     number, ratios = values.integer("num_hidden_layers"), values.integers("compress_ratios")
     if len(ratios) < number:
-        raise UnsupportedModel(
-            f"{values.where}: key 'compress_ratios' has {format_count(len(ratios))} entries for "
-            f"{format_count(number)} layers."
-        )
+        raise values.uneven("compress_ratios", len(ratios), number)
     return [str(ratio) for ratio in ratios[:number]]
 
 
@@ -116,13 +114,14 @@ def _characters(values: Values) -> list[str]:
     words = list(values.text("hybrid_override_pattern"))
     if not words:
         raise UnsupportedModel(
-            f"{values.where}: neither layer_types nor hybrid_override_pattern says what the layers are."
+            f"{values.where}: neither {values.spelled('layer_types')} nor {values.spelled('hybrid_override_pattern')} "
+            "says what the layers are; add one."
         )
     number = values.optional_integer("num_hidden_layers")
     if number is not None and number != len(words):
         raise UnsupportedModel(
-            f"{values.where}: hybrid_override_pattern has {format_count(len(words))} layers and num_hidden_layers is "
-            f"{format_count(number)}."
+            f"{values.where}: {values.spelled('hybrid_override_pattern')} has {format_count(len(words))} layers and "
+            f"{values.spelled('num_hidden_layers')} is {format_count(number)}."
         )
     return words
 

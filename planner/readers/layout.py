@@ -134,11 +134,11 @@ def _standard_plan(
     v_head_dim: int | None,
 ) -> LayerPlan:
     """Keys and values for every head where the file groups none; heads share the hidden size where none is given."""
-    key_value_heads = key_value_heads or heads
+    values, key_value_heads = decoder.values, key_value_heads or heads
     if heads % key_value_heads:
         raise UnsupportedModel(
-            f"{decoder.values.where}: num_attention_heads {format_count(heads)} is no multiple of "
-            f"num_key_value_heads {format_count(key_value_heads)}."
+            f"{values.where}: {values.spelled('num_attention_heads')} {format_count(heads)} is no multiple of "
+            f"{values.spelled('num_key_value_heads')} {format_count(key_value_heads)}."
         )
     head_dim = head_dim or _share(decoder, heads)
     return LayerPlan(
@@ -167,11 +167,12 @@ def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 
 
 
 def _share(decoder: Decoder, heads: int) -> int:
+    values = decoder.values
     head_dim, rest = divmod(decoder.structure.attention_inputs * decoder.hidden_size, heads)
     if rest or not head_dim:
         raise UnsupportedModel(
-            f"{decoder.values.where}: key 'head_dim' is missing and hidden_size {format_count(decoder.hidden_size)} "
-            f"does not divide by {format_count(heads)} heads; add head_dim."
+            f"{values.where}: key {values.spelled('head_dim')!r} is missing and {values.spelled('hidden_size')} "
+            f"{format_count(decoder.hidden_size)} does not divide by {format_count(heads)} heads; add it."
         )
     return head_dim
 

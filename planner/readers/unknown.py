@@ -68,7 +68,7 @@ class UnknownRules:
             and not any(fnmatchcase(key, pattern) for pattern in self.harmless)
         ]
         if strange:
-            named = ", ".join(repr(shorten(key)) for key in sorted(strange)[:_SHOWN])
+            named = ", ".join(repr(shorten(values.spelled(key))) for key in sorted(strange)[:_SHOWN])
             more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
             raise UnsupportedModel(
                 f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "

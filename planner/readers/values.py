@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from planner.errors import UnsupportedModel
-from planner.units import format_count, shorten
-
-_MISSING = object()
+from planner.readers.lookups import Lookups
+from planner.units import format_count
 
 # No real model comes near these; they keep every product of dimensions small enough to add up quickly.
 _LARGEST = 2**24
@@ -22,59 +21,16 @@ _LARGEST_BY_KEY = {
 }
 
 
-class Values:
-    """One config under Hugging Face's usual keys: a family's spellings (*aliases*) come first, *defaults* fill gaps.
+class Values(Lookups):
+    """Typed readings of a table's keys."""
 
-    A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
-    *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found.
-    """
-
-    __slots__ = ("_aliases", "_defaults", "_forced", "_table", "model_type", "used")
-
-    def __init__(
-        self,
-        table: Mapping[str, object],
-        model_type: str,
-        aliases: Mapping[str, Sequence[str]] | None = None,
-        defaults: Mapping[str, object] | None = None,
-        forced: Mapping[str, object] | None = None,
-    ) -> None:
-        self.model_type = model_type
-        self.used: set[str] = set()
-        self._table = table
-        self._aliases = aliases or {}
-        self._defaults = defaults or {}
-        self._forced = forced or {}
-
-    def written(self, key: str) -> object:
-        """What is forced, or in the file itself under *key* or an alias, null where only nulls are, else a marker."""
-        if key in self._forced:
-            return self._forced[key]
-        found: object = _MISSING
-        for spelling in (*self._aliases.get(key, ()), key):
-            value = self._at(spelling)
-            if value is not _MISSING:
-                self.used.add(spelling.partition(".")[0])
-                if value is not None:
-                    return value
-                found = None
-        return found
-
-    def has(self, key: str) -> bool:
-        """Whether the file itself gives *key* a value other than null."""
-        return self.written(key) not in (None, _MISSING)
-
-    def get(self, key: str) -> object:
-        """The value of *key*, its default, or None."""
-        value = self.written(key)
-        return self._defaults.get(key) if value is _MISSING else value
+    __slots__ = ()
 
     def integer(self, key: str, minimum: int = 1) -> int:
         """The whole number at *key*; raises UnsupportedModel where it is missing or null."""
         value = self.optional_integer(key, minimum)
         if value is None:
-            state = "missing" if self.written(key) is _MISSING else "null"
-            raise UnsupportedModel(f"{self.where}: key {key!r} is {state}; add it to the config.")
+            raise self.missing(key)
         return value
 
     def optional_integer(self, key: str, minimum: int = 1) -> int | None:
@@ -131,7 +87,9 @@ class Values:
             return self.optional_integer(key, minimum)
         found = set(self.integers(key, minimum=minimum))
         if len(found) != 1:
-            raise UnsupportedModel(f"{self.where}: key {key!r} differs between layers, which is not understood here.")
+            raise UnsupportedModel(
+                f"{self.where}: key {self.spelled(key)!r} differs between layers, which is not understood here."
+            )
         return found.pop()
 
     def in_layers(self, key: str, usual: Sequence[int | None], minimum: int = 1) -> list[int | None]:
@@ -181,25 +139,6 @@ class Values:
             return value
         raise self.wrong(key, value, "an object")
 
-    @property
-    def where(self) -> str:
-        return f"model_type {shorten(self.model_type)!r}"
-
-    def wrong(self, key: str, value: object, expected: str) -> UnsupportedModel:
-        return UnsupportedModel(f"{self.where}: key {key!r} is {_show(value)}; it must be {expected}.")
-
-    def _at(self, spelling: str) -> object:
-        """The value at a key or, with dots, deep in objects and lists: ``ffn_config.moe_top_k``, ``sizes.0``."""
-        found: object = self._table
-        for part in spelling.split("."):
-            if isinstance(found, Mapping) and part in found:
-                found = found[part]
-            elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
-                found = found[int(part)]
-            else:
-                return _MISSING
-        return found
-
     def _whole(self, key: str, value: object, minimum: int) -> int:
         largest = _LARGEST_BY_KEY.get(key, _LARGEST)
         if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= largest:
@@ -215,15 +154,4 @@ class Values:
         # Some files go on with the layers for multi-token prediction.
         if len(value) == length + (self.optional_integer("num_nextn_predict_layers", minimum=0) or 0):
             return value[:length]
-        raise UnsupportedModel(
-            f"{self.where}: key {key!r} has {format_count(len(value))} entries for {format_count(length)} layers."
-        )
-
-
-def _show(value: object) -> str:
-    """A user's value in a sentence: short, and never slow to print."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 256:
-        return f"a number of {value.bit_length()} bits"
-    if isinstance(value, (list, dict)):
-        return f"a {'list' if isinstance(value, list) else 'object'} of {len(value)}"
-    return shorten(repr(value)) if not isinstance(value, str) else repr(shorten(value))
+        raise self.uneven(key, len(value), length)

@@ -46,7 +46,7 @@ UNBOUNDED: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, object], str]] 
     "states": ({"ssm_conv1d": (4, 64)}, LLAMA, "recurrent layers whose states are not understood"),
     "indexer": (BLOCK, LLAMA | {"attention__indexer__key_length": 8}, "caches more than attention"),
     "compression": (BLOCK, LLAMA | {"attention__compress_ratios": [4]}, "caches more than attention"),
-    "wider keys": ({"attn_k": (64, 32)}, LLAMA, "an attn_k of 32 rows, where head counts and key_length make 16"),
+    "wider keys": ({"attn_k": (64, 32)}, LLAMA, r"an attn_k of 32 rows, where head counts and \w+.attention.key_length make 16"),
     "wider projection": ({"attn_qkv": (64, 200)}, LLAMA, "an attn_qkv of 200 rows"),
 }  # fmt: skip
 
@@ -101,7 +101,7 @@ WRONG: dict[str, tuple[tuple[Keys, Shapes], str]] = {
     "no layers": (({"general.architecture": "llama", "llama.block_count": 2}, {"a": (F32, (1,))}), "has no layers"),
     "no block count": (({"general.architecture": "llama"}, {"a": (F32, (1,))}), "llama.block_count is missing"),
     "many blocks": (model("llama", 1, BLOCK, **LLAMA, block_count=5000), "block_count is 5,000"),
-    "few blocks": (model("llama", 3, BLOCK, **LLAMA, block_count=2), "tensors of layer 2, but block_count is 2"),
+    "few blocks": (model("llama", 3, BLOCK, **LLAMA, block_count=2), "tensors of layer 2, but llama.block_count is 2"),
     "no embedding": (
         ({"general.architecture": "llama", "llama.block_count": 1}, {"blk.0.a": (F32, (1,))}),
         "llama.embedding_length is missing",

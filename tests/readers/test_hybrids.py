@@ -227,7 +227,8 @@ def test_images_keys_do_not_grow_with_the_text() -> None:
         (
             "nvidia/NVIDIA-Nemotron-Nano-9B-v2",
             {"hybrid_override_pattern": ""},
-            "model_type 'nemotron_h': neither layer_types nor hybrid_override_pattern says what the layers are.",
+            "model_type 'nemotron_h': neither layers_block_type nor hybrid_override_pattern says what the layers are; "
+            "add one.",
         ),
         (
             "nvidia/NVIDIA-Nemotron-Nano-9B-v2",

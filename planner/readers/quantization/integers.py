@@ -17,7 +17,7 @@ def gptq(settings: Settings, formats: Formats) -> StoredScheme:
     for pattern, rule in (settings.table("dynamic") or {}).items():
         modules = ("re:" + pattern.removeprefix("-:").removeprefix("+:"),)
         skips = pattern.startswith("-:") or rule is False
-        pairs.append((modules, None if skips else _gptq(settings.variant("dynamic", rule))))
+        pairs.append((modules, None if skips else _gptq(settings.variant(f"dynamic.{pattern}", rule))))
     number_format = _gptq(settings)
     pairs.append((settings.names(*SKIPPED), None))
     if settings.flag("lm_head"):

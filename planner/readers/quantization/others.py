@@ -80,7 +80,7 @@ def torchao(settings: Settings, formats: Formats) -> StoredScheme:
     data = config.required("_data")
     key = "module_fqn_to_config" if data.has("module_fqn_to_config") else "fqn_to_config"
     by_name = {
-        name: None if value is None else _torchao_class(data.variant(key, value))
+        name: None if value is None else _torchao_class(data.variant(f"{key}.{name}", value))
         for name, value in (data.table(key) or {}).items()
     }
     default = by_name.pop("_default", None)

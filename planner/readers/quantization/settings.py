@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Self
 
+from planner.readers.lookups import MISSING
 from planner.readers.values import Values
 from planner.units import shorten
 
@@ -60,7 +61,7 @@ class Settings(Values):
     def inner(self, key: str) -> Self | None:
         """The object at *key*, None where it is null or absent."""
         table = self.table(key)
-        return None if table is None else type(self)(table, self.model_type)
+        return None if table is None else type(self)(table, self.model_type, place=self.spelled(key))
 
     def required(self, key: str) -> Self:
         """The object at *key*; raises UnsupportedModel where there is none."""
@@ -71,10 +72,15 @@ class Settings(Values):
 
     def variants(self, key: str) -> dict[str, Self]:
         """The objects by name in the object at *key*, each with the settings here for what it leaves out."""
-        return {name: self.variant(key, value) for name, value in (self.table(key) or {}).items()}
+        return {name: self.variant(f"{key}.{name}", value) for name, value in (self.table(key) or {}).items()}
 
     def variant(self, key: str, value: object) -> Self:
-        """The object *value*, with the settings here for what it leaves out."""
+        """The object *value* at *key*, with the settings here for what it leaves out."""
         if not isinstance(value, dict):
             raise self.wrong(key, value, "an object of settings")
-        return type(self)(value, self.model_type, defaults=self._table)
+        return type(self)(value, self.model_type, defaults=self._table, place=self._placed(key))
+
+    def spelled(self, key: str) -> str:
+        """*key* with its place, which is outside for what an object of settings leaves to those around it."""
+        outside = self._at(key) is MISSING and key in self._defaults
+        return key if outside else shorten(self._placed(key))
