@@ -28,7 +28,7 @@ def attention_kinds(decoder: Decoder, number: int) -> list[str]:
         crossed = frozenset(values.integers("cross_attention_layers"))
         return [CROSS if index in crossed else kind for index, kind in enumerate(kinds)]
     if values.has("sparse_layers"):
-        sparse = values.integers("sparse_layers", number)
+        sparse = values.switches("sparse_layers", number)
         return [SPARSE if chosen else kind for chosen, kind in zip(sparse, kinds, strict=True)]
     return kinds
 
@@ -74,7 +74,7 @@ def _windowed(decoder: Decoder, number: int) -> list[bool]:
     """Which layers have a window: the file's own list of 0 and 1 first, else the class's rule."""
     values = decoder.values
     if values.get("windowed_layers"):
-        return [bool(switch) for switch in values.integers("windowed_layers", number)]
+        return values.switches("windowed_layers", number)
     match decoder.structure.windows:
         case "all":
             return [True] * number

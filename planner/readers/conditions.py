@@ -28,6 +28,10 @@ def settle(
     defaults = {**fallback, **family.defaults, **{key: value for key, (value, _) in lifted.items()}}
     places = {key: written for key, (_, written) in lifted.items()}
     values = Values(table, model_type, family.aliases, defaults, place=place, lifted=places)
+    for key, known in family.known.items():
+        value = values.get(key)
+        if value is not None and value not in known:
+            raise values.wrong(key, value, f"one of {', '.join(map(str, known))}")
     forced: dict[str, object] = {}
     structure = family.structure
     for condition in family.conditions:
@@ -36,7 +40,7 @@ def settle(
                 raise UnsupportedModel(f"{values.where} {condition.refused}.")
             structure = replace(structure, **condition.structure)  # type: ignore[arg-type]
             for key, value in condition.values.items():
-                forced[key] = values.get(value) if isinstance(value, str) else value
+                forced[key] = _computed(values, value) if isinstance(value, str) else value
     if structure.layers == "blocks":
         forced |= block_values(values)
     if not forced and structure is family.structure:
@@ -47,3 +51,14 @@ def settle(
 
 def _holds(values: Values, key: str, wanted: object) -> bool:
     return values.has(key) if wanted == ANY else values.get(key) == wanted
+
+
+def _computed(values: Values, size: str) -> object:
+    """The value at a key, or the whole number at it with another added, taken off or divided by."""
+    key, sign, number = (*size.split(" "), "", "")[:3]
+    if not sign:
+        return values.get(key)
+    whole = values.optional_integer(key)
+    if whole is None:
+        return None
+    return {"+": whole + int(number), "-": whole - int(number), "//": whole // int(number)}[sign]

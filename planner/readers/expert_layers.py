@@ -2,18 +2,23 @@
 
 from planner.errors import UnsupportedModel
 from planner.readers.decoder import Decoder
+from planner.readers.values import Values
 
 
 def feed_forward_kinds(decoder: Decoder, number: int) -> list[str]:
     """For each layer ``dense``, ``experts``, or ``hash_experts`` where a table decides: DeepSeek-V4's first."""
     values = decoder.values
     hashed = values.optional_integer("num_hash_layers", minimum=0) or 0
-    written = values.strings("mlp_layer_types", number) if values.has("mlp_layer_types") else None
+    written = _written(values, number) if values.has("mlp_layer_types") else None
     by_table = [kind == "hash_moe" for kind in written] if written else [index < hashed for index in range(number)]
     return [
         ("hash_experts" if is_hashed else "experts") if has_experts else "dense"
         for has_experts, is_hashed in zip(expert_layers(decoder, number), by_table, strict=True)
     ]
+
+
+def _written(values: Values, number: int) -> list[str]:
+    return values.choices("mlp_layer_types", number, "dense", "sparse", "moe", "hash_moe")
 
 
 def _experts(decoder: Decoder) -> int:
@@ -38,9 +43,9 @@ def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     if not _experts(decoder):
         return [False] * number
     if values.has("mlp_layer_types"):
-        return [kind != "dense" for kind in values.strings("mlp_layer_types", number)]
+        return [kind != "dense" for kind in _written(values, number)]
     if values.is_list("moe_layer_freq"):
-        return [bool(switch) for switch in values.integers("moe_layer_freq", number)]
+        return values.switches("moe_layer_freq", number)
     if values.has("moe_layers"):
         chosen = values.indices("moe_layers")
         return [index in chosen for index in range(number)]

@@ -11,7 +11,17 @@ from planner.readers.structure import CHOICES, LayerKind, Structure
 
 _TEXTS = ("source", "retrieved", "refused", "same_as", "note", "nested_model_type")
 _TOWERS = ("vision", "audio", "projector")
-_TABLES = ("classes", "lifted", "aliases", "defaults", "nested_defaults", "structure", "layer_kinds", "instead")
+_TABLES = (
+    "classes",
+    "lifted",
+    "aliases",
+    "defaults",
+    "nested_defaults",
+    "known",
+    "structure",
+    "layer_kinds",
+    "instead",
+)
 _LISTS = ("conditions", "extra", "towers")
 _KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
 _PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
@@ -38,6 +48,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         aliases=_spellings(tables["aliases"], f"{path}: aliases"),
         defaults=defaults,
         nested_defaults=tables["nested_defaults"],
+        known={key: _known(values, f"{path}: known.{key}") for key, values in tables["known"].items()},
         structure=Structure(**_switches(tables["structure"], defaults, path, "structure")),  # type: ignore[arg-type]
         layer_kinds=_layer_kinds(tables["layer_kinds"], path),
         instead={kind: _names(keys, f"{path}: instead.{kind}") for kind, keys in tables["instead"].items()},
@@ -89,6 +100,12 @@ def _texts(value: object, path: str) -> list[str]:
 
 def _names(value: object, path: str) -> Mapping[str, str]:
     return {key: _text(name, f"{path}.{key}") for key, name in _table(value, path).items()}
+
+
+def _known(values: object, path: str) -> tuple[Size, ...]:
+    if not isinstance(values, list) or not values or not all(isinstance(value, (int, float, str)) for value in values):
+        raise BadPreset(f"{path} must be a list of values.")
+    return tuple(values)
 
 
 def _spellings(aliases: Mapping[str, object], path: str) -> dict[str, tuple[str, ...]]:

@@ -51,7 +51,8 @@ class ExtraTensor:
 class Condition:
     """Where every key of *keys* has its value: other switches, and values that replace the file's own.
 
-    The value ``*`` is any that the file itself gives. *refused*: why files with these values cannot be counted.
+    The value ``*`` is any that the file itself gives. What replaces a value is a number, a key, or a key with a number
+    added, taken off or divided by: ``sliding_window_size + 1``. *refused*: why such files cannot be counted.
     """
 
     keys: Mapping[str, object]
@@ -69,6 +70,7 @@ class Family:
     type. *nested* leads to the text model's config in a wrapper, *nested_model_type* is its
     type where the file omits it, *nested_defaults* are the wrapper's own text dimensions, used with a warning, *lifted*
     leads from a key of the text model to where the wrapper has it.
+    *known* lists the values that a key may have where another would change what is counted.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """
@@ -86,6 +88,7 @@ class Family:
     defaults: Mapping[str, object] = field(default_factory=dict)
     lifted: Mapping[str, str] = field(default_factory=dict)
     nested_defaults: Mapping[str, object] = field(default_factory=dict)
+    known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
     structure: Structure = field(default_factory=Structure)
     layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
     instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

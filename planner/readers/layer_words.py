@@ -65,9 +65,9 @@ def _unrotated(values: Values) -> list[str]:
     number = values.integer("num_hidden_layers")
     every = values.optional_integer("no_rope_layer_interval") or 4
     rotated = (
-        values.integers("no_rope_layers", number)
+        values.switches("no_rope_layers", number)
         if values.has("no_rope_layers")
-        else [(index + 1) % every for index in range(number)]
+        else [(index + 1) % every != 0 for index in range(number)]
     )
     return ["rotated" if has_positions else "unrotated" for has_positions in rotated]
 
@@ -97,7 +97,7 @@ def _one_based(values: Values) -> list[str]:
 
 def _switches(values: Values) -> list[str]:
     """A list of 0 and 1 with 1 for a full layer: MiniMax-Text-01."""
-    switches = values.integers("attn_type_list", values.integer("num_hidden_layers"))
+    switches = values.switches("attn_type_list", values.integer("num_hidden_layers"))
     return [FULL if switch else LINEAR for switch in switches]
 
 

@@ -230,7 +230,7 @@ def _indexers(decoder: Decoder, number: int) -> list[bool]:
     if not values.optional_integer("index_head_dim", minimum=0):
         return [False] * number
     if values.has("indexer_types"):
-        return [kind == "full" for kind in values.strings("indexer_types", number)]
+        return [kind == "full" for kind in values.choices("indexer_types", number, "full", "shared")]
     every = values.optional_integer("index_topk_freq") or 1
     offset = values.optional_integer("index_skip_topk_offset", minimum=0)
     first = 2 if offset is None else offset

@@ -52,6 +52,29 @@ class Values(Lookups):
             return value or ""
         raise self.wrong(key, value, "a string")
 
+    def choice(self, key: str, *known: str) -> str:
+        """The string at *key*, one of *known*, empty where it is null or absent without a default."""
+        value = self.text(key)
+        if value and value not in known:
+            raise self.wrong(key, value, f"one of {', '.join(known)}")
+        return value
+
+    def choices(self, key: str, length: int, *known: str) -> list[str]:
+        """A list of strings, each one of *known*, one a layer of *length*."""
+        found = self.strings(key, length)
+        for value in found:
+            if value not in known:
+                raise self.wrong(f"{key}", value, f"a list of {', '.join(known)}")
+        return found
+
+    def switches(self, key: str, length: int) -> list[bool]:
+        """A list of 0 and 1, one a layer of *length*."""
+        found = self.integers(key, length)
+        for value in found:
+            if value > 1:
+                raise self.wrong(key, value, "a list of 0 and 1")
+        return [value == 1 for value in found]
+
     def strings(self, key: str, length: int | None = None) -> list[str]:
         """A list of strings, one a layer where *length* says how many layers there are."""
         found = self._list(key, length)

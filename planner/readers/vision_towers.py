@@ -125,7 +125,7 @@ def kimi_k3(tower: Values, top: Values, text_size: int) -> Parts:
 def intern_vit(tower: Values, top: Values, text_size: int) -> Parts:
     """InternViT: a class token, and a scale for each residual."""
     hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
-    size = "norm" if tower.text("norm_type") == "rms_norm" else ""
+    size = "norm" if tower.choice("norm_type", "rms_norm", "layer_norm") == "rms_norm" else ""
     yield "class_embedding", 1, hidden, 1
     yield from linear("patch_embedding", hidden, pixels(tower))
     yield "position_embedding", patches(tower) + 1, hidden, 1

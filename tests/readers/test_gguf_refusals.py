@@ -46,7 +46,7 @@ UNBOUNDED: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, object], str]] 
     "states": ({"ssm_conv1d": (4, 64)}, LLAMA, "recurrent layers whose states are not understood"),
     "indexer": (BLOCK, LLAMA | {"attention__indexer__key_length": 8}, "caches more than attention"),
     "compression": (BLOCK, LLAMA | {"attention__compress_ratios": [4]}, "caches more than attention"),
-    "wider keys": ({"attn_k": (64, 32)}, LLAMA, r"an attn_k of 32 rows, where head counts and \w+.attention.key_length make 16"),
+    "wider keys": ({"attn_k": (64, 32)}, LLAMA, r"attn_k of 32 rows, where .*\.attention\.key_length make 16"),
     "wider projection": ({"attn_qkv": (64, 200)}, LLAMA, "an attn_qkv of 200 rows"),
 }  # fmt: skip
 

@@ -258,7 +258,8 @@ def test_images_keys_do_not_grow_with_the_text() -> None:
         (
             "nvidia/Llama-3_3-Nemotron-Super-49B-v1",
             {"block_configs": [{"attention": {"n_heads_in_group": 7}, "ffn": {"ffn_mult": 1.0}}] * 80},
-            "model_type 'nemotron-nas: block_configs[0].attention': 64 heads do not divide into groups of 7.",
+            "model_type 'nemotron-nas': key 'block_configs[0].attention.n_heads_in_group' is 7; "
+            "it must be a divisor of 64, the number of heads.",
         ),
         (
             "nvidia/Llama-3_3-Nemotron-Super-49B-v1",

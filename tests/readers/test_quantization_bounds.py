@@ -16,7 +16,7 @@ from planner.line_item import Basis
 from planner.readers.hf_config import read_config
 from tests.builders import deployment
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
-from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, compressed, layer_bytes, modelopt, read, sizes
+from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, MODULES, compressed, layer_bytes, modelopt, read, sizes
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,23 @@ from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, compressed, layer_
             r"module pattern '\(a\+\)\+\$' is not of a kind",
         ),
         ({"quant_method": "exl3", "bits": float("inf")}, "it must be a number from 1 to 16"),
+        ({"quant_method": "mxfp4"}, r"quantization_config \(mxfp4\) names none of this model's weights"),
+        ({"quant_method": "compressed-tensors", "config_groups": {}}, "names none of this model's weights"),
+        ({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {}}, "names none of"),
+        (
+            {"quant_method": "gptq", "bits": 4, "group_size": 8, "modules_in_block_to_quantize": [["warp"]]},
+            "names none of this model's weights",
+        ),
+        ({"quant_method": "fp8", "expert_dtype": "fp3"}, "key 'expert_dtype' is 'fp3'; it must be one of fp4, fp8"),
+        ({"quant_method": "fp8", "activation_scheme": "warp"}, "key 'activation_scheme' is 'warp'"),
+        ({"quant_method": "gptq", "bits": 4, "group_size": 128, "format": "warp"}, "key 'format' is 'warp'"),
+        ({"quant_method": "bitnet", "quantization_mode": "warp"}, "key 'quantization_mode' is 'warp'"),
+        ({"quant_method": "eetq", "weights": "int3"}, "key 'weights' is 'int3'"),
+        (
+            {"quant_method": "auto-round", "bits": 4, "group_size": 128, "packing_format": "warp"},
+            "key 'packing_format' is 'warp'",
+        ),
+        (compressed("pack-quantized", num_bits=4, type="warp"), r"key 'config_groups.group_0.weights.type' is 'warp'"),
     ],
 )
 def test_what_is_not_understood_is_an_upper_bound_and_says_why(quantization: dict[str, object], reason: str) -> None:
@@ -157,3 +174,41 @@ def _is_read_or_refused(quantization: dict[str, Any]) -> None:
     else:
         assert isinstance(architecture, Architecture)
         assert all(size >= 0 for size in sizes(architecture).values())
+
+
+@pytest.mark.parametrize(
+    "quantization",
+    [
+        {"quant_method": "bitnet", "quantization_mode": "online"},
+        {"quant_method": "modelopt", "kv_cache_quant_algo": "FP8"},
+        {
+            "quant_method": "compressed-tensors",
+            "config_groups": {},
+            "kv_cache_scheme": {"num_bits": 8, "type": "float"},
+        },
+        {"quant_method": "compressed-tensors", "format": "dense", "config_groups": {"group_0": {"weights": None}}},
+    ],
+)
+def test_a_file_that_says_itself_that_weights_are_as_trained_is_exact(quantization: dict[str, object]) -> None:
+    architecture = read(quantization)
+    assert layer_bytes(architecture) == 2 * ELEMENTS
+    assert (architecture.stored_assumed, architecture.warnings) == (False, ())
+
+
+def test_classes_that_are_not_known_are_counted_unquantised_and_named() -> None:
+    quantization = compressed("pack-quantized", num_bits=4, type="int", group_size=128)
+    groups = quantization["config_groups"]
+    assert isinstance(groups, dict)
+    groups["group_0"]["targets"] = ["Linear", "WarpExperts"]
+    assert "for modules of class WarpExperts too: these are counted unquantised" in read(quantization).warnings[-1]
+
+
+def test_activations_scaled_by_block_at_run_time_have_one_scale_in_the_file() -> None:
+    """LLM Compressor's NVFP4: ``dynamic`` is ``local``, and every module stores a 32-bit global scale for its input."""
+    weights = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16}
+    local, dynamic = (
+        read(compressed("nvfp4-pack-quantized", {"num_bits": 4, "type": "float", "dynamic": kind}, **weights))
+        for kind in ("local", True)
+    )
+    assert local.stored_as == "nvfp4"
+    assert layer_bytes(local) - layer_bytes(dynamic) == 4 * MODULES

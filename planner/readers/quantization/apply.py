@@ -48,7 +48,13 @@ def apply_quantization(
     method = _method(quantization)
     try:
         scheme = _read(method, quantization, formats)
-        return _stored(architecture, scheme)
+        stored = _stored(architecture, scheme)
+        if scheme.leaves_weights or _formats(stored) != _formats(architecture):
+            return stored
+        raise UnsupportedModel(
+            f"quantization_config ({shorten(method)}) names none of this model's weights; give --weights a format to "
+            "plan for it."
+        )
     except UnsupportedModel as error:
         what = "The checkpoint's quantisation is not understood: its weights are counted unquantised, an upper bound."
         return replace(architecture, warnings=(*architecture.warnings, f"{what} {error}"), stored_assumed=True)
@@ -94,6 +100,13 @@ def _stored(architecture: Architecture, scheme: StoredScheme) -> Architecture:
         stored_as=scheme.name or architecture.stored_as,
         warnings=(*architecture.warnings, *scheme.warnings),
     )
+
+
+def _formats(architecture: Architecture) -> set[NumberFormat]:
+    """Every format in which something of *architecture* is stored."""
+    layers = {id(layer): layer for layer in (*architecture.layers, *architecture.mtp_layers)}.values()
+    inside = (tensor for layer in layers for tensor in layer.tensors)
+    return {tensor.stored for tensor in (*architecture.tensors, *inside)}
 
 
 def _layer(

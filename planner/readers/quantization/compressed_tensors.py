@@ -10,6 +10,7 @@ from planner.readers.quantization.integers import SKIPPED
 from planner.readers.quantization.scheme import Named, StoredScheme, choices, projections
 from planner.readers.quantization.settings import Settings
 from planner.records import dataclass
+from planner.units import shorten
 
 _MIXED = "mixed-precision"
 _UNCOMPRESSED = "dense"
@@ -19,20 +20,24 @@ _PACKED = "pack-quantized"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """*default* is for every projection; *named* is by module."""
+    """*default* is for every projection; *named* is by module. *leaves_weights*: groups say that they have none."""
 
     default: NumberFormat | None
     named: list[Named]
+    leaves_weights: bool
+    warnings: tuple[str, ...]
 
 
 def compressed_tensors(settings: Settings, formats: Formats) -> StoredScheme:
     cache, warnings = cache_format(settings.get("kv_cache_scheme"), formats)
     groups = config_groups(settings)
+    written = settings.table("config_groups") or {}
     return StoredScheme(
         defaults=projections(groups.default),
         choices=choices((settings.names(*reversed(SKIPPED)), None), *groups.named),
         cache_format=cache,
-        warnings=warnings,
+        leaves_weights=groups.leaves_weights or (cache is not None and not written),
+        warnings=(*warnings, *groups.warnings),
     )
 
 
@@ -40,15 +45,33 @@ def config_groups(settings: Settings) -> Groups:
     """The ``config_groups``: targets are classes (``Linear``), names or patterns; a group without any is for all."""
     default: NumberFormat | None = None
     named: list[Named] = []
-    for group in settings.variants("config_groups").values():
+    strange: list[str] = []
+    groups = settings.variants("config_groups")
+    for group in groups.values():
         number_format = _group_format(group)
         targets = group.names("targets") if group.has("targets") else ("Linear",)
         modules = [target for target in targets if not _is_class(target)]
+        strange += [target for target in targets if _is_class(target) and number_format and "Linear" not in target]
         if any(target.endswith("Linear") for target in targets if _is_class(target)):
             default = default or number_format
         if modules:
             named.append((modules, number_format))
-    return Groups(default=default, named=named)
+    plain = [_is_plain(group) for group in groups.values()]
+    return Groups(
+        default=default, named=named, leaves_weights=bool(plain) and all(plain), warnings=_strange_classes(strange)
+    )
+
+
+def _strange_classes(names: list[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    shown = ", ".join(shorten(name) for name in dict.fromkeys(names))
+    return (f"The quantization_config is for modules of class {shown} too: these are counted unquantised.",)
+
+
+def _is_plain(group: Settings) -> bool:
+    """Whether *group* says that its weights are as they were trained: only activations or a cache are quantised."""
+    return group.inner("weights") is None or group.text("format") == _UNCOMPRESSED
 
 
 def _is_class(target: str) -> bool:
@@ -57,14 +80,14 @@ def _is_class(target: str) -> bool:
 
 def _group_format(group: Settings) -> NumberFormat | None:
     weights = group.inner("weights")
+    if weights is None or _is_plain(group):
+        return None
     layout = group.text("format")
     if layout == _MIXED:  # each group's own follows from its weights
         layout = ""
-    if weights is None or layout == _UNCOMPRESSED:
-        return None
-    bits, kind = weights.bits("num_bits", 2, 3, 4, 8), weights.text("type") or "int"
+    bits, kind = weights.bits("num_bits", 2, 3, 4, 8), weights.choice("type", "int", "float") or "int"
     inputs = group.inner("input_activations")
-    static = inputs is not None and not inputs.flag("dynamic")
+    static = inputs is not None and _is_static(inputs)
     if kind == "float" and bits == 4:
         return _four_bit_floats(weights, layout, static)
     scale = _scale(weights)
@@ -79,6 +102,11 @@ def _group_format(group: Settings) -> NumberFormat | None:
         raise group.wrong("format", layout, f"{_PACKED}, {', '.join(_BYTEWISE)}, nvfp4- or mxfp4-pack-quantized")
     zeros = () if symmetric else (Scale(rows=scale.rows, columns=scale.columns, bytes=1),)
     return layouts.bytewise(_bytewise_name(kind, bits, scale), scale, *zeros, *activations)
+
+
+def _is_static(inputs: Settings) -> bool:
+    """Whether the file has a scale for activations: also where only a block's own is found at run time, ``local``."""
+    return inputs.get("dynamic") == "local" or not inputs.flag("dynamic")
 
 
 def _four_bit_floats(weights: Settings, layout: str, static: bool) -> NumberFormat:

@@ -24,7 +24,7 @@ def fp8(settings: Settings, formats: Formats) -> StoredScheme:
     """
     number_format = _fp8_format(settings)
     defaults = dict(projections(number_format))
-    if settings.text("expert_dtype") == "fp4":
+    if settings.choice("expert_dtype", "fp4", "fp8") == "fp4":
         defaults[Role.EXPERT] = layouts.four_bit_floats(32)
     pairs = quantized_layers(settings)
     unsaid = _SKIPPED_BY_V4 if settings.has("expert_dtype") else _SKIPPED_BY_V3
@@ -33,7 +33,7 @@ def fp8(settings: Settings, formats: Formats) -> StoredScheme:
 
 
 def _fp8_format(settings: Settings) -> NumberFormat:
-    activations = (layouts.scalar(),) if settings.text("activation_scheme") == "static" else ()
+    activations = (layouts.scalar(),) if settings.choice("activation_scheme", "dynamic", "static") == "static" else ()
     if not settings.has("weight_block_size"):
         return layouts.bytewise("fp8", layouts.scalar(), *activations)
     rows, columns = settings.integers("weight_block_size", length=2, minimum=1)

@@ -9,6 +9,8 @@ from planner.readers.quantization.settings import Settings
 SKIPPED = ("modules_to_not_convert", "ignored_layers", "ignore")
 _BITS = (2, 3, 4, 5, 6, 7, 8)
 _UNQUANTIZED_BITS = 16
+_MARLIN = ("marlin", "marlin_24")
+_PACKINGS = ("gptq", "awq")
 
 
 def gptq(settings: Settings, formats: Formats) -> StoredScheme:
@@ -29,8 +31,9 @@ def gptq(settings: Settings, formats: Formats) -> StoredScheme:
 
 
 def _gptq(settings: Settings) -> NumberFormat:
-    layout = settings.text("checkpoint_format") or settings.text("format")
-    has_indices = not (layout.startswith("marlin") or settings.flag("is_marlin_format"))
+    key = "checkpoint_format" if settings.text("checkpoint_format") else "format"
+    layout = settings.choice(key, "gptq", "gptq_v2", *_MARLIN)
+    has_indices = not (layout in _MARLIN or settings.flag("is_marlin_format"))
     return layouts.gptq(settings.bits("bits", *_BITS), settings.group_size(), has_indices=has_indices)
 
 
@@ -55,7 +58,10 @@ def auto_round(settings: Settings, formats: Formats) -> StoredScheme:
 def _auto_round(settings: Settings) -> NumberFormat:
     kind = settings.text("data_type") or "int"
     if kind == "int":
-        if "awq" in settings.text("packing_format"):
+        packing = settings.text("packing_format") or "auto_gptq"
+        if not packing.endswith(_PACKINGS):
+            raise settings.wrong("packing_format", packing, "auto_round:auto_gptq or auto_round:auto_awq")
+        if packing.endswith("awq"):
             return layouts.awq(settings.bits("bits", 4, 8), settings.group_size())
         return layouts.gptq(settings.bits("bits", *_BITS), settings.group_size())
     if kind.startswith(("mx_fp", "nv_fp")) and settings.bits("bits", 4, 8) == 4:

@@ -25,7 +25,11 @@ def modelopt(settings: Settings, formats: Formats) -> StoredScheme:
     else:
         number_format = _algorithm(settings, algorithm) if algorithm else None
         scheme = StoredScheme(
-            defaults=projections(number_format), choices=choices(skipped), cache_format=cache, warnings=warnings
+            defaults=projections(number_format),
+            choices=choices(skipped),
+            cache_format=cache,
+            leaves_weights=number_format is None,
+            warnings=warnings,
         )
     return scheme
 

@@ -25,13 +25,15 @@ def bitsandbytes(settings: Settings, formats: Formats) -> StoredScheme:
 def bitnet(settings: Settings, formats: Formats) -> StoredScheme:
     """BitNet: weights of −1, 0 and 1, four a byte, with a 16-bit scale; *online* ones as they were trained."""
     packed = layouts.average_bits("bitnet", 2, layouts.scalar(layouts.HALF_BYTES))
-    number_format = None if settings.text("quantization_mode") == "online" else packed
+    is_online = settings.choice("quantization_mode", "offline", "online") == "online"
+    number_format = None if is_online else packed
     skipped = settings.names("modules_to_not_convert")
-    return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)))
+    return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)), leaves_weights=is_online)
 
 
 def eetq(settings: Settings, formats: Formats) -> StoredScheme:
     """EETQ: 8-bit integers with a 16-bit scale an output."""
+    settings.choice("weights", "int8")
     number_format = layouts.bytewise("int8-row", Scale(columns=0, bytes=layouts.HALF_BYTES))
     skipped = settings.names("modules_to_not_convert")
     return StoredScheme(defaults=projections(number_format), choices=choices((skipped, None)))

@@ -32,13 +32,15 @@ class StoredScheme:
 
     Quantisers leave heads, embeddings and routers alone, so that besides a default only a choice by exactly their name
     quantises these. *unties_head*: the file has a head of its own even where the model's is its embedding.
-    *cache_format* is what the cache is to be kept in, None for the model's own.
+    *cache_format* is what the cache is to be kept in, None for the model's own. *leaves_weights*: the file says itself
+    that its weights are as they were trained.
     """
 
     defaults: Mapping[Role, NumberFormat] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     unties_head: bool = False
     cache_format: NumberFormat | None = None
+    leaves_weights: bool = False
     warnings: tuple[str, ...] = ()
 
     def format_of(self, tensor: Tensor, place: Place) -> NumberFormat:
