@@ -101,7 +101,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
     if not online:
         raise PlannerError(
             f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
-            "Nothing is fetched otherwise."
+            f"Nothing is fetched otherwise.{_named_like(name)}"
         )
     listing = hub.list_files(repo_id)
     if quantization or CONFIG not in listing.names:
@@ -112,6 +112,17 @@ def _load_hub(name: str, online: bool) -> Architecture:
     found = hub.fetch(repo_id, listing=listing)
     architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
+
+
+def _named_like(name: str) -> str:
+    """What to ask for instead where a checkpoint's id is a preset's but for its organisation or its format."""
+    from planner.checkpoint_ids import identify
+
+    found = identify(name)
+    if found is None:
+        return ""
+    preset, weights = found
+    return f" By its name it is a preset: --model {preset}{f' --weights {weights}' if weights else ''}."
 
 
 def _is_file_name(name: str) -> bool:

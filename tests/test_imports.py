@@ -42,7 +42,7 @@ LAYERS = (
     ("planner.toml_tables",),
     ("planner.presets",),
     ("planner.performance_presets", "planner.model_facts", "planner.quality"),
-    ("planner.published_drafts",),
+    ("planner.published_drafts", "planner.checkpoint_ids"),
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),

@@ -12,7 +12,7 @@ from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
-from planner.log_choices import choices_from_log, identify
+from planner.log_choices import choices_from_log
 from planner.log_report import LogReport, report_log
 from planner.log_words import log_title
 from planner.logs.read import read_log
@@ -217,22 +217,6 @@ def test_llama_cpp_is_compared_buffer_by_buffer() -> None:
     found = report(log, replace(NOTHING_GIVEN, memory="24GiB"))
     (cache,) = [row for row in found.readings if row.name == "cache"]
     assert (cache.value, cache.predicted) == (GIB, GIB)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("meta-llama/Llama-3.1-8B-Instruct", ("llama-3.1-8b", None)),
-        ("neuralmagic/Meta-Llama-3.1-70B-Instruct-quantized.w8a8", ("llama-3.1-70b", "int8-row")),
-        (r"C:\models\gemma-3-27b-it-Q4_0.gguf", ("gemma-3-27b", "q4_0")),
-        ("unsloth/gemma-3-27b-it-bnb-4bit", ("gemma-3-27b", "nf4")),
-        ("openai/gpt-oss-20b", ("gpt-oss-20b", None)),
-        ("nobody/heard-of-it", None),
-        ("", None),
-    ],
-)
-def test_checkpoints_are_known_by_their_names(name: str, expected: tuple[str, str | None] | None) -> None:
-    assert identify(name) == expected
 
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

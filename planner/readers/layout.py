@@ -87,11 +87,13 @@ def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bo
     if not any(kind in _LATENT_KINDS or kind in WITH_ATTENTION for kind in kinds):
         return [LayerPlan(kind=kind) for kind in kinds]
     window = window_tokens(decoder) if any(kind in _WINDOWED_KINDS for kind in kinds) else None
+    # Latent layers have widths of their own; GLM-5.3's file says 0, its rotary width.
+    least_width = 1 if any(kind in WITH_ATTENTION for kind in kinds) else 0
     layers = zip(
         kinds,
         _dimension(decoder, "num_attention_heads", kinds),
         _dimension(decoder, "num_key_value_heads", kinds),
-        _dimension(decoder, "head_dim", kinds),
+        _dimension(decoder, "head_dim", kinds, least_width),
         _dimension(decoder, "v_head_dim", kinds, minimum=0),
         shared,
         _indexers(decoder, len(kinds)),

@@ -189,6 +189,12 @@ def test_latent_layers_of_a_hybrid_grow_alone(name: str, per_token: int) -> None
     assert bytes_per_token_at(model_specs(read(name).layers, BF16, BF16), 8192) == per_token
 
 
+def test_latent_layers_need_no_head_dim() -> None:
+    """GLM-5.3-Flash's class gives its rotary width there, which is 0."""
+    name = "zai-org/GLM-5.3-Flash"
+    assert read(name, head_dim=0).layers == read(name).layers
+
+
 def test_filtered_attention_keeps_two_hidden_states_a_layer() -> None:
     """Yuan2-2B: 24 layers with 32 heads × 64, and the last two tokens' 2,048 numbers each."""
     specs = model_specs(read("IEITYuan/Yuan2-2B-hf").layers, BF16, BF16)
