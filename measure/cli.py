@@ -84,6 +84,10 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", choices=DTYPES, help="default fp32 on a CPU, bf16 elsewhere")
     parser.add_argument("--attention", choices=ATTENTION, default="auto")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--draft", default="", metavar="MODEL",
+        help="for speculation: a model with the same vocabulary, or first-20 for the model's own first 20 layers",
+    )  # fmt: skip
     parser.add_argument("--online", action="store_true", help="fetch a Hugging Face id that is not on this machine")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: minutes on two cores")
     parser.add_argument("--again", action="store_true", help="measure again what has a record already")
@@ -139,6 +143,7 @@ def _setup(arguments: argparse.Namespace) -> Setup:
         dtype=arguments.dtype or ("fp32" if device.type == "cpu" else "bf16"),
         attention=arguments.attention,
         seed=arguments.seed,
+        draft=arguments.draft,
         online=arguments.online,
         quick=arguments.quick,
     )

@@ -43,6 +43,22 @@ def lines(
     return _sized(alt.Chart(alt.Data(values=list(rows))).mark_line(point=True).encode(**encoding))
 
 
+def along(
+    rows: Sequence[dict[str, Any]],
+    curve: Sequence[dict[str, Any]],
+    x: tuple[str, str],
+    y: tuple[str, str],
+    name: str,
+) -> Chart:
+    """Readings as points, each a colour by *name*, along the *curve* that a formula gives."""
+    encoding = {"x": alt.X(f"{x[0]}:Q", title=x[1]), "y": alt.Y(f"{y[0]}:Q", title=y[1])}
+    line = alt.Chart(alt.Data(values=list(curve))).mark_line(color=GREY).encode(**encoding)
+    points = alt.Chart(alt.Data(values=list(rows))).mark_circle(size=80).encode(
+        **encoding, color=alt.Color(f"{name}:N", title=None)
+    )  # fmt: skip
+    return _sized(line + points)
+
+
 def bars(
     rows: Sequence[dict[str, Any]], x: tuple[str, str | None], y: tuple[str, str], *, log_y: bool = False
 ) -> Chart:

@@ -13,7 +13,8 @@ SCALES = ("full", "small")
 class Setup:
     """*model* is a preset's name (random weights), a folder, a Hugging Face id or ``smollm2``; empty: the default.
 
-    *scale* ``small`` runs a small copy of a preset. *quick* takes fewer and shorter cases.
+    *scale* ``small`` runs a small copy of a preset. *draft*, for ``speculation``, is a model too, or ``first-20`` for
+    the target's own first 20 layers; empty: rounded copies. *quick* takes fewer and shorter cases.
     """
 
     model: str = ""
@@ -22,5 +23,6 @@ class Setup:
     dtype: str = "fp32"
     attention: str = "auto"
     seed: int = 0
+    draft: str = ""
     online: bool = False
     quick: bool = False

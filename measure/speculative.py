@@ -64,7 +64,10 @@ def draw(distribution: torch.Tensor, generator: torch.Generator | None) -> int:
 def speculate(
     target: Any, draft: Any, prompt: torch.Tensor, tokens: int, gamma: int, generator: torch.Generator | None
 ) -> Speculated:
-    """Makes at least *tokens* tokens after *prompt* (1 × n) with models that answer ``forward(ids, cache)``."""
+    """Makes at least *tokens* tokens after *prompt* (1 × n) with models that answer ``forward(ids, cache)``.
+
+    Both have one vocabulary. *generator* is on the CPU, as the distributions are.
+    """
     found = Speculated(tried=[0] * gamma, accepted=[0] * gamma)
     logits, cache = _logits(target, prompt, None, 1)
     last = draw(logits[0].softmax(-1), generator)
@@ -109,6 +112,7 @@ def _ids(tokens: list[int], like: torch.Tensor) -> torch.Tensor:
 
 
 def _logits(model: Any, ids: torch.Tensor, cache: Any, kept: int) -> tuple[torch.Tensor, Any]:
+    """On the CPU, which waits for a device: what is timed around it is done."""
     with torch.no_grad():
         output = model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=kept)
-    return output.logits[0].float(), output.get("cache")
+    return output.logits[0].float().cpu(), output.get("cache")
