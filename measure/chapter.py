@@ -4,13 +4,13 @@ Figures that follow from shapes alone are the planner's; they are the same on ev
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from measure.records import Record, newest, read
+from measure.rows import Row, Rows, by, peak_ratios
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.export import to_markdown
@@ -19,7 +19,6 @@ from planner.units import MIB, format_bytes, format_rate
 
 FILE = Path(__file__).parent / "textbook.toml"
 NOT_YET = "not measured yet"
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +29,6 @@ class Figure:
     what: str
     textbook: str
     here: str
-
-
-class Rows:
-    """The newest rows of each experiment in a folder, read when they are asked for."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._kept: dict[str, list[Row]] = {}
-
-    def of(self, experiment: str, **wanted: Any) -> list[Row]:
-        """The rows of *experiment* that have these values."""
-        if experiment not in self._kept:
-            self._kept[experiment] = list(_rows(newest(read(self._folder / f"{experiment}.jsonl"))))
-        return [row for row in self._kept[experiment] if all(row.get(key) == value for key, value in wanted.items())]
-
-    def one(self, experiment: str, **wanted: Any) -> Row:
-        """The last such row; raises LookupError where there is none."""
-        return self.of(experiment, **wanted)[-1]
 
 
 @cache
@@ -84,11 +65,6 @@ def _here(name: str, rows: Rows) -> str:
         return NOT_YET
 
 
-def _rows(records: Iterable[Record]) -> Iterable[Row]:
-    for record in records:
-        yield from record.rows
-
-
 def _same_tokens(rows: Rows) -> str:
     found = rows.of("cache-exactness", kind="generation")
     same, all_ = (sum(row[key] for row in found) for key in ("same_tokens", "tokens"))
@@ -107,10 +83,8 @@ def _multiply_accumulates(rows: Rows) -> str:
 
 
 def _peak_without(rows: Rows) -> str:
-    wanted = {"attention": "eager", "logits": "all", "batch": 1, "prompt_tokens": 40}
-    with_, without = (rows.one("peak", cached=cached, **wanted) for cached in (True, False))
-    ratio = without["measured_peak_bytes"] / with_["measured_peak_bytes"]
-    return f"{ratio:.1f} × for {with_['generated_tokens']} tokens"
+    generated, ratio = list(peak_ratios(rows.of("peak"), "eager", "all").items())[-1]
+    return f"{ratio:.1f} × for {generated} tokens"
 
 
 def _cache_exact(rows: Rows) -> str:
@@ -129,15 +103,11 @@ def _generated_token_s(rows: Rows) -> float:
 
 
 def _shortest(rows: Rows) -> Row:
-    return _by_tokens(rows.of("prefill-decode", phase="decode"))[0]
+    return by("tokens", rows.of("prefill-decode", phase="decode"))[0]
 
 
-def _longest(found: list[Row]) -> Row:
-    return _by_tokens(found)[-1]
-
-
-def _by_tokens(found: list[Row]) -> list[Row]:
-    return sorted(found, key=lambda row: row["tokens"])
+def _longest(found: list[dict[str, Any]]) -> Row:
+    return by("tokens", found)[-1]
 
 
 def _long_cache(rows: Rows) -> str:

@@ -56,15 +56,8 @@ class Running:
         return output.logits[:, -1], cache_of(output)
 
     def seconds(self, work: Callable[[], Any], repeats: int = 5) -> float:
-        """The fastest of *repeats* runs of *work*, after one more: what else runs here only makes it slower."""
-        times = []
-        for _ in range(repeats + 1):
-            self.instrument.settle()
-            start = time.perf_counter()
-            work()
-            self.wait()
-            times.append(time.perf_counter() - start)
-        return min(times[1:])
+        """The fastest of *repeats* runs of *work*: what else runs here only makes it slower."""
+        return times(self.instrument, work, repeats)[0]
 
     def watched_pass(self, ids: torch.Tensor) -> tuple[Any, dict[str, int | None]]:
         """One prompt pass over *ids*: the cache that it leaves, and its memory as a ``MeasuredPass`` has it."""
@@ -111,10 +104,18 @@ class Running:
         source = self.loaded.source
         return {"model": source.title, "model_name": source.architecture.name, "attention": self.attention}
 
-    def wait(self) -> None:
-        """Until the device has done everything it was asked."""
-        if self.instrument.device.type != "cpu":
-            getattr(torch, self.instrument.device.type).synchronize()
+
+def times(instrument: Instrument, work: Callable[[], Any], repeats: int = 5) -> list[float]:
+    """The seconds of *repeats* runs of *work*, after one more, the fastest first."""
+    found = []
+    instrument.settle()
+    for _ in range(repeats + 1):
+        instrument.wait()
+        start = time.perf_counter()
+        work()
+        instrument.wait()
+        found.append(time.perf_counter() - start)
+    return sorted(found[1:])
 
 
 def start(setup: Setup, source: Source | None = None) -> Running:

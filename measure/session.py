@@ -7,6 +7,7 @@ from typing import Any
 
 from measure.chapter import chapter_markdown
 from measure.conditions import conditions
+from measure.effects import effects_markdown
 from measure.experiments import EXPERIMENTS, find_experiment
 from measure.experiments.base import Report
 from measure.instruments import find_instrument
@@ -116,14 +117,14 @@ class Session:
     def markdown(self, results: Sequence[Result]) -> str:
         """The report of all *results* on this machine."""
         stated = conditions(self._setup, find_instrument(self._setup.device))
-        return report_markdown(results, stated, chapter_markdown(self._output))
+        return report_markdown(results, stated, effects_markdown(self._output), chapter_markdown(self._output))
 
 
-def report_markdown(results: Sequence[Result], conditions: dict[str, Any], chapter: str = "") -> str:
-    """One document of all *results*: conditions, *chapter*, then sentence, disagreements, picture and table of each."""
+def report_markdown(results: Sequence[Result], conditions: dict[str, Any], *sections: str) -> str:
+    """One document of all *results*: conditions, *sections*, then sentence, disagreements, picture, table of each."""
     lines = ["# What this machine measured", ""]
     lines += [f"* {key}: {value}" for key, value in conditions.items() if value not in ("", None)]
-    lines += ["", chapter] if chapter else []
+    lines += [line for section in sections for line in ("", section)]
     for result in results:
         lines += ["", f"## {result.name}", "", result.report.lesson, ""]
         lines += [f"* Disagrees: {sentence}" for sentence in result.report.disagreements]

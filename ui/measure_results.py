@@ -10,6 +10,7 @@ import streamlit as st
 from measure.calibrate import calibrate, default_name, keep, profile_note, profile_rows
 from measure.chapter import chapter, source
 from measure.compare import comparison
+from measure.effects import HOLDS, NOT_YET, Effect, effects
 from measure.findings import Closeness, Finding, findings, size
 from planner.choices import Choices
 from planner.errors import PlannerError
@@ -78,6 +79,19 @@ def report(found: Sequence[dict[str, Any]], folder: Path) -> None:
     st.caption(f"All of it as files: {folder.resolve()}")
 
 
+def effects_table(folder: Path) -> None:
+    """The documented effects, and whether this machine's readings show them."""
+    try:
+        found = [one for one in effects(folder) if one.verdict != NOT_YET]
+    except PlannerError:
+        return  # the broken file is said above
+    if not found:
+        return
+    shown = sum(one.verdict == HOLDS for one in found)
+    st.header(f"{shown} of {len(found)} known effects show here", anchor=False)
+    st.html(html_table(("Effect", "Here", "Figures"), [_effect_row(one) for one in found], text=(0, 1, 2)))
+
+
 def chapter_table(folder: Path) -> None:
     """The textbook's figures beside this machine's; those that follow from shapes alone are everywhere the same."""
     try:
@@ -135,6 +149,10 @@ def _use(choices: Choices, folder: Path, name: str, machine: dict[str, Any] | No
     st.session_state["_profile_said"] = (
         f":green[:material/check_circle:] Kept as **{no_markup(path.stem)}**, and the plan uses it."
     )
+
+
+def _effect_row(one: Effect) -> tuple[str, str, str]:
+    return one.effect, f"{'✓' if one.verdict == HOLDS else '✗'} {one.verdict}", one.figures
 
 
 def _row(one: Finding) -> tuple[str, str, str, str]:

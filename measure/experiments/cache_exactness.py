@@ -15,7 +15,7 @@ from measure.experiments.base import Report, Settings, Table, rows_of
 from measure.instruments import find_instrument
 from measure.pictures import lines
 from measure.records import Case, Record
-from measure.running import Running, needed_for, start
+from measure.running import Running, needed_for, start, times
 from measure.setup import Setup
 from measure.worker import Message, Progress
 from planner.multiply_accumulates import cached, recomputed, score_bytes
@@ -101,7 +101,7 @@ def _head_step(tokens: int, setup: Setup) -> dict[str, Any]:
             scores = queries @ keys.T
         sizes[name] = watched.left_bytes
         del scores
-        timing[name] = _fastest(lambda queries=queries: _attend(queries, keys))
+        timing[name] = times(instrument, lambda queries=queries: _attend(queries, keys))[0]
     return {
         "kind": "head",
         "tokens": tokens,
@@ -113,15 +113,6 @@ def _head_step(tokens: int, setup: Setup) -> dict[str, Any]:
         "recomputed_s": timing["recomputed"],
         "ratio": timing["recomputed"] / timing["cached"],
     }
-
-
-def _fastest(work: Any, repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def _attend(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ from measure.models import find_source
 from measure.pictures import lines
 from measure.prediction import predict
 from measure.records import Case, Record
+from measure.rows import peak_ratios
 from measure.running import needed_for, start
 from measure.setup import Setup
 from measure.tensors import held_tensors, model_tensors
@@ -24,6 +25,8 @@ from measure.worker import Message, Progress
 
 NAME = "peak"
 GENERATED, QUICK_GENERATED = 256, 64
+FEW_GENERATED = 16
+"""Beside which it shows how the ratio grows."""
 PROMPTS, QUICK_PROMPTS = (40, 256, 1_024), (40, 256)
 BATCHES, QUICK_BATCHES = (1, 4), (1,)
 TOLERANCE = 0.01
@@ -34,25 +37,22 @@ def cases(setup: Setup) -> list[Case]:
     generated = QUICK_GENERATED if setup.quick else GENERATED
     prompts, batches = (QUICK_PROMPTS, QUICK_BATCHES) if setup.quick else (PROMPTS, BATCHES)
     kinds = ("eager", "sdpa") if setup.attention == "auto" else (setup.attention,)
-    shapes = [(logits, batch, prompt) for logits in ("last", "all") for batch in batches for prompt in prompts]
-    return [
-        Case(
-            experiment=NAME,
-            name=f"{attention} {batch} × {prompt} {'cached' if cached else 'uncached'}, {logits} logits",
-            settings={
-                "attention": attention,
-                "logits": logits,
-                "batch": batch,
-                "prompt_tokens": prompt,
-                "generated_tokens": generated,
-                "cached": cached,
-            },
-        )
+    shapes = [("last", batch, prompt, generated) for batch in batches for prompt in prompts]
+    shapes += [("all", 1, prompts[0], FEW_GENERATED), *(("all", batch, prompts[0], generated) for batch in batches)]
+    settings = [
+        {
+            "attention": attention,
+            "logits": logits,
+            "batch": batch,
+            "prompt_tokens": prompt,
+            "generated_tokens": count,
+            "cached": cached,
+        }
         for attention in kinds
-        for logits, batch, prompt in shapes
-        if logits == "last" or prompt == prompts[0]
+        for logits, batch, prompt, count in shapes
         for cached in (True, False)
     ]
+    return [Case(experiment=NAME, name=record_name(each), settings=each) for each in settings]
 
 
 def needed_bytes(settings: Settings, setup: Setup) -> int:
@@ -129,31 +129,21 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     )
 
 
-def record_name(row: dict[str, Any]) -> str:
+def record_name(row: Settings) -> str:
     cached = "cached" if row["cached"] else "uncached"
-    return f"{row['attention']} {row['batch']} × {row['prompt_tokens']} {cached}, {row['logits']} logits"
-
-
-def ratio_without_cache(rows: Sequence[dict[str, Any]], attention: str, logits: str) -> float | None:
-    """Peak without over peak with a cache, one request, the shortest prompt of which there are both."""
-    peaks = {
-        (row["prompt_tokens"], row["cached"]): row["measured_peak_bytes"]
-        for row in rows
-        if (row["attention"], row["logits"], row["batch"]) == (attention, logits, 1)
-    }
-    ratios = [(n, peaks[n, False] / peak) for (n, cached), peak in peaks.items() if cached and (n, False) in peaks]
-    return min(ratios)[1] if ratios else None
+    shape = f"{row['batch']} × {row['prompt_tokens']} + {row['generated_tokens']}"
+    return f"{row['attention']} {shape} {cached}, {row['logits']} logits"
 
 
 def _lesson(rows: Sequence[dict[str, Any]]) -> str:
-    parts = []
-    for attention in ("eager", "sdpa"):
-        every, last = (ratio_without_cache(rows, attention, logits) for logits in ("all", "last"))
-        if every and last:
-            parts.append(f"{every:.1f} times under {attention} attention ({last:.1f} with the last position's logits)")
-    if not parts:
+    eager, sdpa = (list(peak_ratios(rows, attention, "all").items()) for attention in ("eager", "sdpa"))
+    if not (eager or sdpa):
         return "No pair of runs with and without a cache was measured."
-    return (
-        f"Without a cache a plain loop peaks at {' and '.join(parts)} of what it takes with one, because every step "
-        "makes all positions' logits and activations again; SDPA holds no score matrix."
+    tokens, ratio = (eager or sdpa)[-1]
+    lesson = (
+        f"Without a cache {tokens} tokens take {ratio:.1f} times as much memory beside the weights as with one: every "
+        "step computes all positions and their logits again"
     )
+    if eager and sdpa:
+        lesson += f"; {sdpa[-1][1]:.1f} times with SDPA, which holds no score matrix"
+    return f"{lesson}."

@@ -90,6 +90,8 @@ def _figures(found: Speculated, alone_s: float) -> dict[str, Any]:
         for accepted, tried in zip(found.accepted, found.tried, strict=True)
     ]
     return {
+        "accepted": sum(found.accepted),
+        "drafted": sum(found.tried),
         "acceptance": found.acceptance,
         "acceptance_low": low,
         "acceptance_high": high,

