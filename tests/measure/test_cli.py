@@ -108,7 +108,7 @@ def test_a_profile_comes_from_records_of_the_newest_conditions(
     assert f"--engine transformers --profile {file}" in capsys.readouterr().out
     kept = load_profile(file)
     assert [(one.requests, one.new_tokens) for one in kept.passes] == [
-        (batch, tokens) for batch in (1, 4, 16, 32) for tokens in (64, 1)
+        (batch, tokens) for batch in (1, 2, 4, 8, 16, 32) for tokens in (64, 1)
     ]
     assert [item.name for item in kept.items] == ["context and libraries", "activations"]
     assert kept.conditions["kv_cache"] == "fp32"
