@@ -42,6 +42,7 @@ class Lookups:
     def written(self, key: str) -> object:
         """What is forced, or in the file itself under *key* or an alias, null where only nulls are, else a marker."""
         if key in self._forced:
+            self.used.update(self._spellings(key))
             return self._forced[key]
         found: object = MISSING
         for spelling in self._spellings(key):

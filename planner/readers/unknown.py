@@ -1,4 +1,7 @@
-"""A model_type that nothing is known about: an upper bound where every key is understood, else a refusal."""
+"""A model_type that nothing is known about: an upper bound where every key is understood, else a refusal.
+
+Where a file gives one thing twice, such as two counts of experts, the class reads one of them and the larger bounds it.
+"""
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -14,6 +17,9 @@ from planner.units import shorten
 
 UNKNOWN = "_unknown"
 _SHOWN = 5
+_TIED = "tie_word_embeddings"
+_HEADS = "num_attention_heads"
+_SHARED = ("shared_expert_intermediate_size", "n_shared_experts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +27,8 @@ class UnknownRules:
     """*family* is the upper bound's structure, and *understood* the keys it is built from.
 
     Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type,
-    *architectures* the model_type by class name for files that lack it.
+    *architectures* the model_type by class name for files that lack it, *wrapped* the keys under which wrappers keep
+    their text model.
     """
 
     family: Family
@@ -30,6 +37,7 @@ class UnknownRules:
     bounded: frozenset[str]
     refused: Mapping[str, str]
     architectures: Mapping[str, str]
+    wrapped: tuple[str, ...]
 
     def check_refused(self, model_type: str) -> None:
         """Raise for a model_type that is known to be something else than a decoder."""
@@ -37,14 +45,36 @@ class UnknownRules:
         if reason:
             raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
 
-    def bounding_family(self, table: Mapping[str, object]) -> Family:
-        """The upper bound's family for *table*: with learned positions, unless the file speaks of rotary ones."""
-        if any(key.startswith(("rope_", "rotary_")) for key in table):
-            return self.family
-        return replace(self.family, structure=replace(self.family.structure, position_embeddings=True))
+    def bound(
+        self, table: Mapping[str, object], model_type: str, defaults: Mapping[str, object], place: str
+    ) -> tuple[Family, Values]:
+        """The upper bound's family for *table*, which stands at *place* in its file, and the table's values.
 
-    def check_understood(self, table: Mapping[str, object], values: Values) -> None:
-        """Raise if *table* has a key that the upper bound does not cover."""
+        Positions are learned, unless the file speaks of rotary ones. Raises UnsupportedModel for keys that the upper
+        bound does not cover.
+        """
+        family = self.family
+        if not any(key.startswith(("rope_", "rotary_")) for key in table):
+            family = replace(family, structure=replace(family.structure, position_embeddings=True))
+        written = Values(table, model_type, family.aliases, {**defaults, **family.defaults}, place=place)
+        self._check_understood(table, written)
+        forced = {**dict.fromkeys(self.bounded - {_TIED}), **self._largest(table, written), **_widths(written)}
+        bound = Values(table, model_type, family.aliases, {**defaults, **family.defaults}, forced, place=place)
+        bound.used.update(key for key in _SHARED if key in forced)
+        return family, bound
+
+    def _largest(self, table: Mapping[str, object], values: Values) -> dict[str, object]:
+        """The largest of what *table* has under several spellings of one key."""
+        largest: dict[str, object] = {}
+        for key, spellings in self.family.aliases.items():
+            found = {value for name in (*spellings, key) if type(value := table.get(name)) is int}
+            if len(found) > 1 and key == _HEADS:
+                raise values.wrong(key, max(found), f"{min(found)} as well, or given once")
+            if len(found) > 1:
+                largest[key] = max(found)
+        return largest
+
+    def _check_understood(self, table: Mapping[str, object], values: Values) -> None:
         spellings = {spelling for names in self.family.aliases.values() for spelling in names}
         self._refuse_strange(table, values, self.understood | spellings)
 
@@ -56,7 +86,7 @@ class UnknownRules:
         """What the plan of an unknown *model_type* is."""
         return (
             f"model_type {shorten(model_type)!r} is not known: the plan is an upper bound, with full attention in "
-            "every layer and every optional tensor counted."
+            "every layer, every optional tensor counted, and the larger of two figures for one thing."
         )
 
     def _refuse_strange(self, table: Iterable[str], values: Values, accepted: AbstractSet[str]) -> None:
@@ -76,9 +106,20 @@ class UnknownRules:
             )
 
 
+def _widths(values: Values) -> dict[str, object]:
+    """The width of an expert and of all shared ones: the larger where a file has a width for dense layers as well."""
+    wide, narrow = (values.optional_integer(key) for key in ("intermediate_size", "moe_intermediate_size"))
+    width = max(wide or 0, narrow or 0)
+    shared, number = (values.optional_integer(key, minimum=0) or 0 for key in _SHARED)
+    widths: dict[str, object] = {"moe_intermediate_size": width} if width else {}
+    if shared or number:
+        widths |= {"shared_expert_intermediate_size": max(shared, number * width), "n_shared_experts": number}
+    return widths
+
+
 def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     """The rules in *table*, as presets/class_defaults/_unknown.toml holds them; raises BadPreset by path."""
-    lists = {key: table.get(key) for key in ("understood", "harmless", "bounded")}
+    lists = {key: table.get(key) for key in ("understood", "harmless", "bounded", "wrapped")}
     for key, value in lists.items():
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise BadPreset(f"class_defaults/{UNKNOWN}.toml: {key} must be a list of strings.")
@@ -94,6 +135,7 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
         understood=frozenset(lists["understood"] or ()),  # type: ignore[call-overload]
         harmless=tuple(lists["harmless"] or ()),  # type: ignore[arg-type]
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
+        wrapped=tuple(lists["wrapped"] or ()),  # type: ignore[arg-type]
         architectures={str(name): str(model_type) for name, model_type in architectures.items()},
         refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
     )

@@ -1,0 +1,169 @@
+"""Where a file describes its text model, and by whose rules: at its top, or in an object that a wrapper keeps it in."""
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from planner.errors import UnsupportedModel
+from planner.readers.family import FAMILY_NAME, Family, TowerRule
+from planner.readers.knowledge import Knowledge
+from planner.readers.values import Values
+from planner.records import dataclass
+from planner.units import shorten
+
+if TYPE_CHECKING:
+    from planner.readers.unknown import UnknownRules
+
+_MOST_LEVELS = 3
+_TOWERS = {"vision": "vision", "visual": "vision", "image": "vision", "audio": "audio", "speech": "audio"}
+"""What the keys of towers' configs say, and which kind of tower that is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextConfig:
+    """The text model's *table*, and the *family* whose rules it follows; None: nobody's.
+
+    *outer_type* is the file's own model_type. *place* leads to *table* in the file, and *lifted* are values from around
+    it with their own places. *wrapper* is the family of what is around it; *warning* says what of that is not known.
+    """
+
+    table: Mapping[str, object]
+    model_type: str
+    outer_type: str
+    family: Family | None
+    fallback: Mapping[str, object] = field(default_factory=dict)
+    lifted: Mapping[str, tuple[object, str]] = field(default_factory=dict)
+    place: str = ""
+    wrapper: Family | None = None
+    warning: str = ""
+
+
+def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
+    """The text model's config in *config*; raises UnsupportedModel for what is no decoder or names no family."""
+    model_type = model_type_of(config, knowledge)
+    if config.get("is_encoder_decoder") is True:
+        raise UnsupportedModel(
+            f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
+        )
+    wrapper, warning = _family(_by_class(config, model_type, knowledge), knowledge), ""
+    if wrapper is None:
+        wrapper = _stand_in(config, model_type, knowledge.unknown_rules())
+        warning = wrapper.note if wrapper else ""
+    if wrapper is None or not wrapper.nested:
+        return TextConfig(table=config, model_type=model_type, outer_type=model_type, family=wrapper)
+    return _nested(config, model_type, wrapper, knowledge, warning)
+
+
+def model_type_of(config: Mapping[str, object], knowledge: Knowledge) -> str:
+    """The file's model_type, or the one of its class's name where a file of old lacks it."""
+    model_type = config.get("model_type")
+    if isinstance(model_type, str) and model_type:
+        return model_type
+    if model_type:
+        raise _not_a_name(model_type)
+    match config.get("architectures"):
+        case [str() as name, *_] if name in knowledge.unknown_rules().architectures:
+            return knowledge.unknown_rules().architectures[name]
+    raise UnsupportedModel("The config has no model_type; add the key that says which family it is, such as 'llama'.")
+
+
+def _not_a_name(model_type: object) -> UnsupportedModel:
+    return UnsupportedModel(
+        f"model_type {shorten(str(model_type))!r} is not the name of a family; write one such as 'llama'."
+    )
+
+
+def _family(model_type: str, knowledge: Knowledge) -> Family | None:
+    if not FAMILY_NAME.fullmatch(model_type):
+        raise _not_a_name(model_type)
+    family = knowledge.find_family(model_type)
+    if family is not None and family.same_as:
+        family = knowledge.find_family(family.same_as)
+    if family is None:
+        knowledge.unknown_rules().check_refused(model_type)
+    elif family.refused:
+        raise UnsupportedModel(f"model_type {shorten(model_type)!r} {family.refused}.")
+    return family
+
+
+def _by_class(config: Mapping[str, object], model_type: str, knowledge: Knowledge) -> str:
+    """The family of the model class that the file names, where its model_type says something else."""
+    classes = config.get("architectures")
+    if not isinstance(classes, list) or not FAMILY_NAME.fullmatch(model_type):
+        return model_type
+    family = knowledge.find_family(model_type)
+    others = (
+        [family.classes[name] for name in classes if isinstance(name, str) and name in family.classes] if family else []
+    )
+    return others[0] if others else model_type
+
+
+def _stand_in(config: Mapping[str, object], model_type: str, rules: "UnknownRules") -> Family | None:
+    """A family for a wrapper that nothing is known about, if *config* keeps a text model where wrappers do.
+
+    Its towers are those whose own configs say what they are; what joins them to the text model is not known.
+    """
+    place: list[str] = []
+    beside: list[str] = []
+    table = config
+    while len(place) < _MOST_LEVELS:
+        key = next((key for key in rules.wrapped if isinstance(table.get(key), Mapping)), None)
+        if key is None:
+            break
+        beside += [name for name, value in table.items() if name != key and _kind_of(name) and isinstance(value, dict)]
+        place.append(key)
+        table = table[key]  # type: ignore[assignment]
+    if not place:
+        return None
+    parts = ", ".join(map(shorten, beside[:_MOST_LEVELS])) or "parts"
+    return Family(
+        model_type=model_type,
+        source="the file itself",
+        retrieved="",
+        note=(
+            f"model_type {shorten(model_type)!r} is not known: its text model is planned as it stands in "
+            f"{shorten('.'.join(place))}; what leads from {parts} into it is missing from the count."
+        ),
+        nested=tuple(place),
+        lifted=rules.family.lifted,
+        towers=tuple(
+            TowerRule(kind=kind, config=name) for name in beside if (kind := _kind_of(name)) and name in config
+        ),
+    )
+
+
+def _kind_of(key: str) -> str:
+    """Which kind of tower the config at *key* is for, empty for none."""
+    return next((kind for word, kind in _TOWERS.items() if word in key and key.endswith("config")), "")
+
+
+def _nested(
+    config: Mapping[str, object], model_type: str, wrapper: Family, knowledge: Knowledge, warning: str
+) -> TextConfig:
+    top = Values(config, model_type)
+    table: Mapping[str, object] = config
+    place: list[str] = []
+    for key in wrapper.nested:
+        inner = Values(table, model_type, place=".".join(place)).table(key)
+        if inner is None:
+            break
+        table = inner
+        place.append(key)
+    nested_type = table.get("model_type") if table is not config else None
+    if not isinstance(nested_type, str) or not nested_type:
+        nested_type = wrapper.nested_model_type
+    if not nested_type:
+        raise UnsupportedModel(
+            f"model_type {shorten(model_type)!r}: {'.'.join(wrapper.nested)} has no model_type; add it."
+        )
+    return TextConfig(
+        table=table,
+        model_type=nested_type,
+        outer_type=model_type,
+        family=_family(nested_type, knowledge),
+        fallback=wrapper.nested_defaults,
+        lifted={key: (top.get(path), path) for key, path in wrapper.lifted.items() if top.has(path)},
+        place=".".join(place),
+        wrapper=wrapper,
+        warning=warning,
+    )
