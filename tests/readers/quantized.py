@@ -27,7 +27,11 @@ TINY = {
 MIXTURE = {**TINY, "model_type": "qwen3_moe", "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 512}
 
 # One layer: q and o 256 × 256, k and v 128 × 256, gate and up 512 × 256, down 256 × 512.
-MODULES = 7
+LINEARS = (
+    *("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"),
+    *("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"),
+)
+MODULES = len(LINEARS)
 ATTENTION = 2 * 256 * 256 + 2 * 128 * 256
 MLP = 3 * 512 * 256
 ELEMENTS = ATTENTION + MLP
@@ -167,8 +171,26 @@ KINDS: dict[str, tuple[dict[str, object], int]] = {
     "modelopt nvfp4, weights only": (modelopt("W4A16_NVFP4", group_size=16), HALF + ELEMENTS // 16 + 4 * MODULES),
     "modelopt int4 awq": (
         modelopt("W4A16_AWQ", group_size=128),
-        HALF + ELEMENTS // 128 * 4 + 4 * MODULES + 2 * COLUMNS,
+        HALF + ELEMENTS // 128 * 4 + 2 * (256 + 512),
     ),
+    "modelopt int4 awq, fp8 activations": (
+        modelopt("W4A8_AWQ", group_size=128),
+        HALF + ELEMENTS // 128 * 4 + (4 + 4) * MODULES + 2 * (256 + 512),
+    ),
+    "modelopt int4 awq, by module": (
+        {
+            "quant_method": "modelopt",
+            "quant_algo": "MIXED_PRECISION",
+            "quantized_layers": {
+                f"model.layers.{layer}.{module}": {"quant_algo": "W4A16_AWQ", "group_size": 128}
+                for layer in range(2)
+                for module in LINEARS
+            },
+        },
+        HALF + ELEMENTS // 128 * 4 + 2 * (256 + 512),
+    ),
+    "modelopt int8": (modelopt("W8A16"), ELEMENTS + 4 * ROWS),
+    "modelopt smoothed int8": (modelopt("W8A8_SQ_PER_CHANNEL"), ELEMENTS + 4 * ROWS + 4 * MODULES + 2 * COLUMNS),
     "modelopt, no algorithm": ({"quant_algo": None, "kv_cache_quant_algo": "FP8"}, 2 * ELEMENTS),
     "quark fp8": (
         {
