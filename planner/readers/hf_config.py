@@ -39,7 +39,7 @@ def read_config(
         family, values = settle(text.family, text.table, text.model_type, text.fallback, text.lifted, text.place)
     else:
         rules = knowledge.unknown_rules()
-        family, values = rules.bound(text.table, text.model_type, text.fallback, text.place)
+        family, values = rules.bound(text.table, text.model_type, text.place)
     top = Values(config, text.outer_type, defaults=text.wrapper.defaults if text.wrapper else None)
     stored, warnings = stored_format((top, values), knowledge.formats)
     decoder = Decoder(
@@ -71,7 +71,7 @@ def read_config(
             *((text.warning,) if text.warning else ()),
             *warnings,
             *tower_warnings,
-            *_fallback_warning(text, values),
+            *(_fallback_warning(text, values) if text.family else ()),
             *((family.note,) if family.note else ()),
         ),
     )

@@ -45,9 +45,7 @@ class UnknownRules:
         if reason:
             raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
 
-    def bound(
-        self, table: Mapping[str, object], model_type: str, defaults: Mapping[str, object], place: str
-    ) -> tuple[Family, Values]:
+    def bound(self, table: Mapping[str, object], model_type: str, place: str) -> tuple[Family, Values]:
         """The upper bound's family for *table*, which stands at *place* in its file, and the table's values.
 
         Positions are learned, unless the file speaks of rotary ones. Raises UnsupportedModel for keys that the upper
@@ -56,10 +54,10 @@ class UnknownRules:
         family = self.family
         if not any(key.startswith(("rope_", "rotary_")) for key in table):
             family = replace(family, structure=replace(family.structure, position_embeddings=True))
-        written = Values(table, model_type, family.aliases, {**defaults, **family.defaults}, place=place)
+        written = Values(table, model_type, family.aliases, family.defaults, place=place)
         self._check_understood(table, written)
         forced = {**dict.fromkeys(self.bounded - {_TIED}), **self._largest(table, written), **_widths(written)}
-        bound = Values(table, model_type, family.aliases, {**defaults, **family.defaults}, forced, place=place)
+        bound = Values(table, model_type, family.aliases, family.defaults, forced, place=place)
         bound.used.update(key for key in _SHARED if key in forced)
         return family, bound
 
