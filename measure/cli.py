@@ -157,7 +157,8 @@ def _hardware(arguments: argparse.Namespace) -> int:
         print(to_json(found))
     else:
         others = ", ".join(f"{one['name']} {format_bytes(one['bytes'])}" for one in found["others"])
-        print(f"{found['title']} ({found['kind']}), {found['cores']} cores")
+        several = f", one of {found['cards']} cards" if found["cards"] > 1 else ""
+        print(f"{found['title']} ({found['kind']}){several}, {found['cores']} cores")
         print(f"{format_bytes(found['total_bytes'])}, {format_bytes(found['free_bytes'])} free now")
         print(f"also there: {others or 'nothing of size'}")
     return DONE

@@ -12,11 +12,10 @@ from measure.setup import Setup
 
 def conditions(setup: Setup, instrument: Instrument, model_changes: str = "") -> dict[str, Any]:
     """Everything that must be equal for two readings to be of the same thing, as JSON."""
-    memory = instrument.now()
     return {
         "device": instrument.title,
         "device_kind": instrument.kind,
-        "device_bytes": memory.total_bytes,
+        "device_bytes": instrument.total_bytes,
         "driver": instrument.driver(),
         "threads": torch.get_num_threads(),
         "platform": f"{platform.system()} {platform.machine()}",

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from measure.instruments import find_instrument
+from measure.instruments import cards, find_instrument
 from measure.instruments.host import cores, names_of
 from planner.log_choices import device_named
 
@@ -18,7 +18,8 @@ LEAST_SHARE = 0.01
 def hardware(device: str = "auto") -> dict[str, Any]:
     """The device as JSON. *preset* is its name among the planner's cards, ``None`` for one that is not there.
 
-    *others* are other programs by name with the bytes that they hold, the largest first, as far as the system tells.
+    *cards* is how many of its kind PyTorch sees. *others* are other programs by name with the bytes that they hold, the
+    largest first, as far as the system tells.
     """
     instrument = find_instrument(device)
     memory = instrument.now()
@@ -27,6 +28,7 @@ def hardware(device: str = "auto") -> dict[str, Any]:
         "kind": instrument.kind,
         "preset": device_named(instrument.title),
         "cores": cores(),
+        "cards": cards(instrument.device),
         "total_bytes": memory.total_bytes,
         "free_bytes": memory.free_bytes,
         "others": _others(instrument.held_by_others(), memory.total_bytes),

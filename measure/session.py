@@ -10,6 +10,7 @@ from measure.conditions import conditions
 from measure.effects import effects_markdown
 from measure.experiments import EXPERIMENTS, find_experiment
 from measure.experiments.base import Report
+from measure.free_memory import memory_reader
 from measure.instruments import find_instrument
 from measure.lock import only_one
 from measure.progress import watcher
@@ -91,6 +92,7 @@ class Session:
     def measure(self, names: Sequence[str]) -> list[Result]:
         """Runs the experiments called *names*; raises PlannerError, also when another measurement runs."""
         instrument = find_instrument(self._setup.device)
+        memory = memory_reader(instrument, self._setup)
         stated = conditions(self._setup, instrument)
         cases = {name: find_experiment(name).cases(self._setup) for name in names}
         watching = watcher(self._progress, sum(map(len, cases.values())))
@@ -105,7 +107,7 @@ class Session:
                     stated,
                     self._output / f"{name}.jsonl",
                     watching,
-                    memory=instrument.now,
+                    memory=memory,
                     again=self._again,
                 )
                 report = experiment.report(records, self._setup)

@@ -19,7 +19,6 @@ from planner.errors import PlannerError
 
 PRELOADED = ["torch", "transformers", "transformers.modeling_utils"]
 """Imported once by the process that the workers are forked from: a case then starts in milliseconds."""
-_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory", "cannot allocate memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,20 +101,16 @@ def _work(sender: Connection, module: str, case: Case, setup: Setup) -> None:
 
 def run_to_end(run: Callable[[], Iterator[Message]], send: Callable[[Message], None]) -> Ended:
     """Sends everything that *run* yields and says how it ended."""
-    import torch
+    from measure.out_of_memory import is_out_of_memory
 
     try:
         for message in run():
             send(message)
-    except (MemoryError, torch.OutOfMemoryError) as error:
-        return Ended(outcome=Outcome.DOES_NOT_FIT, reason=_first_line(error))
     except PlannerError as error:
         return Ended(outcome=Outcome.FAILED, reason=str(error))
-    except RuntimeError as error:
-        if any(words in str(error).lower() for words in _OUT_OF_MEMORY):
+    except Exception as error:
+        if is_out_of_memory(error):
             return Ended(outcome=Outcome.DOES_NOT_FIT, reason=_first_line(error))
-        return Ended(outcome=Outcome.FAILED, reason=traceback.format_exc())
-    except Exception:
         return Ended(outcome=Outcome.FAILED, reason=traceback.format_exc())
     return Ended(outcome=Outcome.MEASURED)
 

@@ -18,7 +18,7 @@ def hardware_title(found: Mapping[str, Any]) -> str:
     """``2 CPU cores, no GPU``, or the card's name."""
     if found["kind"] == "cpu":
         return f"{found['cores']} CPU core{'s' if found['cores'] != 1 else ''}, no GPU"
-    return str(found["title"])
+    return f"{found['title']}, one of {found['cards']} cards" if found["cards"] > 1 else str(found["title"])
 
 
 def hardware_line(found: Mapping[str, Any]) -> str:

@@ -6,10 +6,9 @@ CPU tensors above the weights fail beyond it, on a GPU it is the allocator's own
 
 from collections.abc import Iterator, Sequence
 
-import torch
-
 from measure.activations import pass_bytes, shape_of
 from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.out_of_memory import is_out_of_memory
 from measure.pictures import identity
 from measure.records import Case, Record
 from measure.running import Running, needed_for, start
@@ -73,7 +72,9 @@ def fits(running: Running, what: str, count: int, limit_bytes: int) -> bool:
     try:
         with running.instrument.limited(limit_bytes):
             running.forward(ids)
-    except (MemoryError, torch.OutOfMemoryError):
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
         return False
     return True
 

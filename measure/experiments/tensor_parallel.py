@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.instruments import cards
 from measure.models import load
 from measure.pictures import identity
 from measure.prediction import predict
@@ -35,6 +36,8 @@ def cases(setup: Setup) -> list[Case]:
     runs = [(name, count, "small") for name, count in (QUICK_RUNS if setup.quick else RUNS)]
     if setup.model:
         runs = [(setup.model, count, setup.scale) for count in (QUICK_RANKS if setup.quick else RANKS)]
+    most = cards(torch.device(setup.device)) if setup.device != "cpu" else max(RANKS)
+    runs = [run for run in runs if run[1] <= most] or [(runs[0][0], 1, runs[0][2])]
     return [
         Case(experiment=NAME, name=f"{name} on {count}", settings={"model": name, "ranks": count, "scale": scale})
         for name, count, scale in runs
@@ -73,6 +76,8 @@ def launch(folder: str, ranks: int, setup: Setup) -> list[dict[str, Any]]:
         words = [*torchrun, "-m", "measure.rank", folder, out, setup.dtype, str(BATCH), str(TOKENS)]
         paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+        if setup.device == "cpu":
+            environment["CUDA_VISIBLE_DEVICES"] = ""  # ranks would each take a card
         ended = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
         files = sorted(Path(out).glob("*.json"), key=lambda file: int(file.stem))
         readings = [json.loads(file.read_text(encoding="utf-8")) for file in files]

@@ -9,23 +9,23 @@ import torch
 
 from measure.instruments import host
 from measure.instruments.base import DeviceMemory, Watched
-from measure.instruments.nvml import NvmlReading, read_nvml
+from measure.instruments.driver import DriverReading, read_driver
 
 CUDA_ROUNDS_TO_BYTES = 512
 """c10/cuda/CUDACachingAllocator.h: kMinBlockSize; ROCm and XPU have the same."""
+ReadDriver = Callable[[str, int, Any], DriverReading | None]
 
 
 class AcceleratorInstrument:
     """One card through *backend*: ``torch.cuda`` (CUDA and ROCm) or ``torch.xpu``, or a stand-in with their calls.
 
-    A build without the device answers 0 to everything, so a backend that is not available is refused here.
+    A build without the device answers 0 to everything, so a backend that is not available is refused here. Nothing is
+    allocated and no context made before ``now``, ``wait`` or ``watch``.
     """
 
     rounds_to_bytes = CUDA_ROUNDS_TO_BYTES
 
-    def __init__(
-        self, kind: str, backend: Any, index: int = 0, nvml: Callable[[str], NvmlReading | None] = read_nvml
-    ) -> None:
+    def __init__(self, kind: str, backend: Any, index: int = 0, driver: ReadDriver = read_driver) -> None:
         if not backend.is_available():
             raise RuntimeError(f"{kind} is not available in this build of PyTorch")
         self.kind = kind
@@ -33,8 +33,9 @@ class AcceleratorInstrument:
         self._backend = backend
         self._index = index
         self._properties = backend.get_device_properties(index)
-        self._nvml = nvml
+        self._driver = driver
         self.title = str(self._properties.name)
+        self.total_bytes = int(self._properties.total_memory)
 
     def wait(self) -> None:
         self._backend.synchronize(self._index)
@@ -45,19 +46,27 @@ class AcceleratorInstrument:
         self._backend.empty_cache()
 
     def now(self) -> DeviceMemory:
-        self._backend.synchronize(self._index)
-        free_bytes, total_bytes = self._backend.mem_get_info(self._index)
+        self.wait()
         reserved_bytes = int(self._backend.memory_reserved(self._index))
+        free_bytes, outside_bytes = self._free_and_outside(reserved_bytes)
         reading = self._driver_reading()
         return DeviceMemory(
-            total_bytes=int(total_bytes),
-            free_bytes=int(free_bytes),
+            total_bytes=self.total_bytes,
+            free_bytes=free_bytes,
             host_bytes=host.resident_bytes(),
             allocated_bytes=int(self._backend.memory_allocated(self._index)),
             reserved_bytes=reserved_bytes,
-            outside_bytes=int(total_bytes - free_bytes) - reserved_bytes,
+            outside_bytes=outside_bytes,
             others_bytes=None if reading is None else reading.others_bytes,
         )
+
+    def _free_and_outside(self, reserved_bytes: int) -> tuple[int, int | None]:
+        """As the driver tells; Intel's graphics within a processor refuse to, and share the machine's memory."""
+        try:
+            free_bytes, total_bytes = self._backend.mem_get_info(self._index)
+        except RuntimeError:
+            return min(self.total_bytes - reserved_bytes, host.available_bytes()), None
+        return int(free_bytes), int(total_bytes - free_bytes) - reserved_bytes
 
     @contextmanager
     def watch(self) -> Iterator[Watched]:
@@ -77,9 +86,8 @@ class AcceleratorInstrument:
     @contextmanager
     def limited(self, limit_bytes: int) -> Iterator[Watched]:
         self.settle()
-        _, total_bytes = self._backend.mem_get_info(self._index)
         allowed_bytes = self._backend.memory_reserved(self._index) + limit_bytes
-        self._backend.set_per_process_memory_fraction(min(1.0, allowed_bytes / total_bytes), self._index)
+        self._backend.set_per_process_memory_fraction(min(1.0, allowed_bytes / self.total_bytes), self._index)
         try:
             with self.watch() as watched:
                 yield watched
@@ -94,9 +102,8 @@ class AcceleratorInstrument:
         reading = self._driver_reading()
         return "" if reading is None else reading.driver
 
-    def _driver_reading(self) -> NvmlReading | None:
-        uuid = getattr(self._properties, "uuid", None)
-        return None if self.kind != "cuda" or uuid is None else self._nvml(str(uuid))
+    def _driver_reading(self) -> DriverReading | None:
+        return self._driver(self.kind, self._index, self._properties)
 
     def _requested(self, moment: str) -> int | None:
         """Bytes asked for before rounding; not every backend keeps them."""

@@ -51,6 +51,7 @@ class Instrument(Protocol):
     title: str
     device: torch.device
     rounds_to_bytes: int
+    total_bytes: int
 
     def wait(self) -> None:
         """Until the device has done everything that it was asked."""

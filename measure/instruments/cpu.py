@@ -71,6 +71,7 @@ class CpuInstrument:
     def __init__(self) -> None:
         self.device = torch.device("cpu")
         self.title = processor_name()
+        self.total_bytes = host.total_bytes()
 
     def wait(self) -> None:
         """Nothing: an operator returns when it is done."""
@@ -80,7 +81,7 @@ class CpuInstrument:
 
     def now(self) -> DeviceMemory:
         return DeviceMemory(
-            total_bytes=host.total_bytes(), free_bytes=host.available_bytes(), host_bytes=host.resident_bytes()
+            total_bytes=self.total_bytes, free_bytes=host.available_bytes(), host_bytes=host.resident_bytes()
         )
 
     def watch(self) -> AbstractContextManager[Watched]:

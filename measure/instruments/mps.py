@@ -1,10 +1,12 @@
 """Apple's GPUs: current figures but no peak, so a thread samples while it is watched."""
 
 import gc
+import os
 import platform
+import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -13,6 +15,10 @@ from measure.instruments import host
 from measure.instruments.base import DeviceMemory, Watched
 
 SAMPLE_SECONDS = 0.001
+WATERMARK = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
+LARGEST_FRACTION, USUAL_FRACTION = 2.0, 1.7
+"""The most that a process may be allowed, and what it is unless WATERMARK says otherwise; of the
+recommended memory. Source: PyTorch's documentation of torch.mps and of its environment variables."""
 
 
 class MpsInstrument:
@@ -23,8 +29,9 @@ class MpsInstrument:
 
     def __init__(self, backend: Any) -> None:
         self.device = torch.device("mps")
-        self.title = platform.processor() or platform.machine()
+        self.title = chip_name()
         self._backend = backend
+        self.total_bytes = int(backend.recommended_max_memory())
 
     def wait(self) -> None:
         self._backend.synchronize()
@@ -36,11 +43,10 @@ class MpsInstrument:
 
     def now(self) -> DeviceMemory:
         self._backend.synchronize()
-        total_bytes = int(self._backend.recommended_max_memory())
         reserved_bytes = int(self._backend.driver_allocated_memory())
         return DeviceMemory(
-            total_bytes=total_bytes,
-            free_bytes=min(total_bytes - reserved_bytes, host.available_bytes()),
+            total_bytes=self.total_bytes,
+            free_bytes=min(self.total_bytes - reserved_bytes, host.available_bytes()),
             host_bytes=host.resident_bytes(),
             allocated_bytes=int(self._backend.current_allocated_memory()),
             reserved_bytes=reserved_bytes,
@@ -71,15 +77,32 @@ class MpsInstrument:
     def limited(self, limit_bytes: int) -> Iterator[Watched]:
         self.settle()
         allowed_bytes = int(self._backend.driver_allocated_memory()) + limit_bytes
-        self._backend.set_per_process_memory_fraction(allowed_bytes / int(self._backend.recommended_max_memory()))
+        self._backend.set_per_process_memory_fraction(min(LARGEST_FRACTION, allowed_bytes / self.total_bytes))
         try:
             with self.watch() as watched:
                 yield watched
         finally:
-            self._backend.set_per_process_memory_fraction(1.0)
+            self._backend.set_per_process_memory_fraction(usual_fraction())
 
     def held_by_others(self) -> dict[int, int]:
         return host.others_bytes()  # the memory is the machine's own
 
     def driver(self) -> str:
         return f"macOS {platform.mac_ver()[0]}"
+
+
+def usual_fraction() -> float:
+    """The limit that the process started with; 0 is none."""
+    with suppress(ValueError):
+        return float(os.environ.get(WATERMARK, USUAL_FRACTION))
+    return USUAL_FRACTION
+
+
+def chip_name() -> str:
+    """``Apple M3 Max``: Python's own word for every such processor is ``arm``."""
+    with suppress(OSError, subprocess.SubprocessError):
+        words = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        said = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        if said:
+            return said
+    return platform.processor() or platform.machine()

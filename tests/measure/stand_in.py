@@ -11,6 +11,8 @@ BLOCK, SEGMENT = 512, 2 * 2**20
 class Properties:
     name: str = "Stand-in 8 GiB"
     uuid: str = "00000000-0000-0000-0000-000000000000"
+    driver_version: str = "1.6.33578"
+    total_memory: int = 8 * 2**30
 
 
 @dataclass(slots=True, kw_only=True)
@@ -20,6 +22,7 @@ class StandIn:
     total_bytes: int = 8 * 2**30
     context_bytes: int = 300 * 2**20
     is_there: bool = True
+    tells_free: bool = True
     allocated: int = 0
     requested: int = 0
     reserved: int = 0
@@ -69,6 +72,8 @@ class StandIn:
         return self.reserved
 
     def mem_get_info(self, index: int) -> tuple[int, int]:
+        if not self.tells_free:
+            raise RuntimeError("The device doesn't support querying the available free memory.")
         return self.total_bytes - self.context_bytes - self.reserved, self.total_bytes
 
     def memory_stats(self, index: int) -> dict[str, int]:

@@ -9,12 +9,14 @@ import torch
 from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
+from measure.free_memory import ask_elsewhere
 from measure.instruments import find_instrument
 from measure.instruments.accelerator import AcceleratorInstrument
 from measure.instruments.buckets import sort_into_buckets
 from measure.instruments.cpu import CpuInstrument
+from measure.instruments.driver import DriverReading
 from measure.instruments.mps import MpsInstrument
-from measure.instruments.nvml import NvmlReading
+from measure.setup import Setup
 from measure.tensors import storage_bytes, tensor_bytes
 from planner.errors import PlannerError
 from tests.measure.stand_in import StandIn
@@ -80,13 +82,13 @@ def test_views_share_one_storage() -> None:
     assert storage_bytes([whole[:10], whole[5:10]]) == 200
 
 
-def nvml(uuid: str) -> NvmlReading:
-    return NvmlReading(driver="570.00", used_bytes={os.getpid(): 400 * MIB, 1: 100 * MIB})
+def driver(kind: str, index: int, properties: Any) -> DriverReading:
+    return DriverReading(driver="570.00", used_bytes={os.getpid(): 400 * MIB, 1: 100 * MIB})
 
 
 def test_cuda_by_bucket_on_a_stand_in() -> None:
     backend = StandIn()
-    instrument = AcceleratorInstrument("cuda", backend, nvml=nvml)
+    instrument = AcceleratorInstrument("cuda", backend, driver=driver)
     weights, cache = torch.zeros(25_000), torch.zeros(1_000, dtype=torch.float16)
     with backend.allocation(100_000):
         instrument.settle()
@@ -104,10 +106,10 @@ def test_cuda_by_bucket_on_a_stand_in() -> None:
 
 
 def test_what_other_processes_take_and_the_drivers_version() -> None:
-    instrument = AcceleratorInstrument("cuda", StandIn(), nvml=nvml)
+    instrument = AcceleratorInstrument("cuda", StandIn(), driver=driver)
     assert instrument.now().others_bytes == 100 * MIB
     assert instrument.driver() == "570.00"
-    hidden = AcceleratorInstrument("cuda", StandIn(), nvml=lambda uuid: NvmlReading(driver="570.00"))
+    hidden = AcceleratorInstrument("cuda", StandIn(), driver=lambda *_: DriverReading(driver="570.00"))
     assert hidden.now().others_bytes is None
 
 
@@ -125,14 +127,22 @@ def test_a_limit_on_the_cpu_is_kept_to_the_byte() -> None:
 def test_a_limit_on_a_card_is_a_share_of_it_and_is_lifted() -> None:
     backend = StandIn()
     with backend.allocation(3 * MIB):
-        with AcceleratorInstrument("cuda", backend, nvml=nvml).limited(2**30):
+        with AcceleratorInstrument("cuda", backend, driver=driver).limited(2**30):
             assert backend.fraction == (4 * MIB + 2**30) / (8 * 2**30)
         assert backend.fraction == 1.0
 
 
-def test_xpu_has_the_same_calls_and_no_nvml() -> None:
-    instrument = AcceleratorInstrument("xpu", StandIn(), nvml=nvml)
-    assert (instrument.device, instrument.driver()) == (torch.device("xpu:0"), "")
+def test_xpu_has_the_same_calls_and_tells_its_driver() -> None:
+    instrument = AcceleratorInstrument("xpu", StandIn())
+    assert (instrument.device, instrument.driver()) == (torch.device("xpu:0"), "1.6.33578")
+    assert (instrument.held_by_others(), instrument.now().others_bytes) == ({}, None)
+
+
+def test_graphics_within_a_processor_tell_no_free_memory_of_their_own() -> None:
+    instrument = AcceleratorInstrument("xpu", StandIn(tells_free=False))
+    memory = instrument.now()
+    assert 0 < memory.free_bytes <= memory.total_bytes == 8 * 2**30
+    assert memory.outside_bytes is None
 
 
 def test_a_build_without_cuda_is_refused_and_does_not_read_zero() -> None:
@@ -144,6 +154,10 @@ class Metal:
     """``torch.mps`` as far as the instrument calls it."""
 
     current = 1_000
+    fraction = 0.0
+
+    def set_per_process_memory_fraction(self, fraction: float) -> None:
+        self.fraction = fraction
 
     def synchronize(self) -> None:
         pass
@@ -175,7 +189,59 @@ def test_mps_samples_its_peak() -> None:
     assert (memory.free_bytes, memory.reserved_unused_bytes, memory.outside_bytes) == (40_000, 8_500, None)
 
 
-@pytest.mark.parametrize("name", ["cpu:x", "tpu", ""])
+def test_mps_is_limited_within_its_range_and_then_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = Metal()
+    with MpsInstrument(backend).limited(5_000):
+        assert backend.fraction == 15_000 / 50_000
+    assert backend.fraction == 1.7
+    monkeypatch.setenv("PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0")
+    with MpsInstrument(backend).limited(10**9):
+        assert backend.fraction == 2.0
+    assert backend.fraction == 0.0
+
+
+@pytest.mark.parametrize("name", ["cpu:x", "cpu:0", "mps:0", "auto:1", "cuda:", "cuda:-1", "cuda:²", "tpu", ""])
 def test_an_unknown_device_is_one_sentence(name: str) -> None:
     with pytest.raises(PlannerError, match=r"is not known; choose one of: auto, cpu"):
         find_instrument(name)
+
+
+@pytest.mark.parametrize("kind", ["cuda", "xpu"])
+def test_a_card_that_is_not_visible_is_refused_by_its_number(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getattr(torch, kind), "is_available", lambda: True)
+    monkeypatch.setattr(getattr(torch, kind), "device_count", lambda: 2)
+    with pytest.raises(PlannerError, match=f"{kind}:2 is not among the 2 cards .+ of which the last is {kind}:1"):
+        find_instrument(f"{kind}:2")
+
+
+def test_each_card_is_asked_by_its_own_number() -> None:
+    """Every call to PyTorch names the card: its own default is the first one."""
+    seen: set[int] = set()
+
+    class Recorder(StandIn):
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            if not callable(value) or name in ("is_available", "allocation", "empty_cache"):
+                return value
+
+            def recorded(*given: Any) -> Any:
+                seen.add(given[-1])
+                return value(*given)
+
+            return recorded
+
+    instrument = AcceleratorInstrument("cuda", Recorder(), 3, driver=lambda kind, index, _: seen.add(index))
+    instrument.settle()
+    instrument.now()
+    with instrument.limited(2**20):
+        pass
+    assert seen == {3}
+    assert instrument.device == torch.device("cuda:3")
+
+
+def test_memory_is_asked_in_another_process_that_ends() -> None:
+    memory = ask_elsewhere(Setup(device="cpu"))
+    assert memory.total_bytes == CpuInstrument().total_bytes
+    assert memory.host_bytes > 0
+    with pytest.raises(PlannerError, match="The memory of cuda:9 cannot be read: "):
+        ask_elsewhere(Setup(device="cuda:9"))

@@ -22,6 +22,7 @@ MACHINE = {
     "kind": "cpu",
     "preset": None,
     "cores": 2,
+    "cards": 1,
     "total_bytes": 24 * GIB,
     "free_bytes": 20 * GIB,
     "others": [{"name": "browser", "bytes": GIB}],
