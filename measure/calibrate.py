@@ -16,7 +16,7 @@ from measure.records import Outcome, Record, newest, read
 from planner.borders import validate
 from planner.calibration import CalibrationProfile, MeasuredPass, Subject
 from planner.errors import PlannerError
-from planner.log_choices import device_named
+from planner.log_cards import device_named
 from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
 from planner.units import format_bytes, format_rate
 

@@ -6,51 +6,85 @@ from functools import cache
 
 from planner import presets
 
+Named = tuple[str, str | None]
+"""A preset's name and a weight format; ``None`` for the checkpoint's own."""
 
-def identify(name: str) -> tuple[str, str | None] | None:
-    """A preset's name and a weight format for a checkpoint's *name*, ``None`` where no preset is like it.
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_KIND = re.compile(r"[-.](?:ud-?)?((?:i?q\d|tq\d|[bf]?f?p?16|f32|mxfp4)\w*)$")
+_TUNED = re.compile(r"-(?:instruct|it|chat|base|hf)(?:-v?\d[\d-]*)?$")
+_BLOB = re.compile(r"(?:sha256-)?[\da-f]{12,64}$")
+_OTHER_SHAPE = re.compile(
+    r"(?:^|-)(?:\d+(?:-\d+)?[bm]|a\d+(?:-\d+)?b|e\d+b|distill\w*|draft|eagle\d?|embed\w*|flash|large|lite|mini|moe|mtp|nano"
+    r"|next|omni|reward|rerank\w*|small|tiny|vision|vl|v\d+)(?:-|$)"
+)
+"""What says, behind a preset's name, that a model is another one and not a tuned one of the same shape."""
+
+
+def identify(name: str, is_tuned: bool = False) -> Named | None:
+    """A preset's name and a weight format for a checkpoint's *name* or path, ``None`` where no preset is like it.
+
+    With *is_tuned* a preset counts too whose name *name* begins with, if the rest names no other shape.
 
     >>> identify("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic"), identify("/models/Qwen3-8B-Q4_K_M.gguf")
     (('llama-3.1-8b', 'fp8-row'), ('qwen3-8b', 'q4_k_m'))
+    >>> identify("models--Qwen--Qwen3-8B/snapshots/b968826d9c46"), identify("qwen3-8b-of-mine", is_tuned=True)
+    (('qwen3-8b', None), ('qwen3-8b', None))
     """
-    if not name:
-        return None
-    base = re.split(r"[/\\]", name)[-1]
-    for candidate, weights in ((name, None), (base, None), *_without_ending(base)):
-        found = _preset(candidate)
-        if found is not None:
-            return found, weights
+    parts = [part for part in re.split(r"[/\\]|--", name.strip()) if part and not _BLOB.match(part)]
+    readings = [each for part in (name, *reversed(parts)) for each in _readings(part)]
+    for is_exact in (True, False) if is_tuned else (True,):
+        for candidate, weights in readings if is_exact else sorted(readings, key=lambda each: each[1] is None):
+            if found := _preset(candidate, is_exact):
+                return found, weights
     return None
 
 
-def _without_ending(base: str) -> Iterator[tuple[str, str | None]]:
-    """The name without what says how it is quantised, the longest such end first."""
-    lower = base.lower()
+def _readings(part: str) -> Iterator[Named]:
+    """A part of a path as it is, and without what says how it is quantised, the longest such end first."""
+    lower = _SHARD.sub("", part.lower().removesuffix(".gguf").removesuffix(".llamafile").removesuffix("-gguf"))
+    yield lower, None
     endings: Mapping[str, str] = presets.checkpoint_names()["endings"]
     for ending in sorted((end for end in endings if lower.endswith(end)), key=len, reverse=True):
-        yield base[: -len(ending)], endings[ending]
-    stem, _, kind = lower.removesuffix(".gguf").rpartition("-")
-    if lower.endswith(".gguf"):
-        yield stem, kind if presets.find_mix(kind) or kind in presets.formats() else None
-        yield lower.removesuffix(".gguf"), None
-    elif lower.endswith("-gguf"):
-        yield lower.removesuffix("-gguf"), None
+        yield lower[: -len(ending)], endings[ending]
+    if kind := _KIND.search(lower):
+        known = presets.find_mix(kind[1]) or kind[1] in presets.formats()
+        yield lower[: kind.start()].removesuffix("-ud").strip("-."), kind[1] if known else None
 
 
-def _preset(name: str) -> str | None:
-    """The preset called *name*, whoever published it, with or without what says that it is tuned."""
-    base = name.lower().rpartition("/")[2]
-    wanted = (name.lower(), base, re.sub(r"-(?:instruct|it|chat|base)$", "", base))
-    return next((found for each in wanted if (found := _names().get(each))), None)
+def _preset(name: str, is_exact: bool) -> str | None:
+    """The preset called *name*, with or without what says that it is tuned; else one that *name* begins with."""
+    plain = _plain(name)
+    for each in (plain, _TUNED.sub("", plain)):
+        if found := _names().get(each):
+            return found
+    if is_exact:
+        return None
+    words = plain.split("-")
+    for count in range(len(words) - 1, 1, -1):
+        rest = "-".join(words[count:])
+        if (found := _names().get("-".join(words[:count]))) and not _OTHER_SHAPE.search(rest):
+            return found
+    return None
+
+
+def _plain(name: str) -> str:
+    """Words in small letters with a hyphen between them: makers write ``3.1``, ``3-1`` and ``3_1`` for one.
+
+    A colon stays, since Ollama's tags mean other files: ``qwen2.5:7b`` is the tuned model.
+    """
+    return re.sub(r"[^a-z0-9+:]+", "-", name.lower()).strip("-")
 
 
 @cache
 def _names() -> Mapping[str, str]:
-    """Presets by name, title, alias, and alias without its publisher where that is only one preset's."""
-    found: dict[str, str] = {}
-    shared = set()
+    """Presets by name, then by alias, title, and alias without its publisher, each where it is only one preset's."""
+    levels: list[dict[str, set[str]]] = [{}, {}, {}, {}]
     for preset in presets.models():
-        for name in (preset.name, preset.title, *preset.aliases, *(a.rpartition("/")[2] for a in preset.aliases)):
-            if found.setdefault(name.lower(), preset.name) != preset.name:
-                shared.add(name.lower())
-    return {name: preset for name, preset in found.items() if name not in shared}
+        unpublished = tuple(alias.rpartition("/")[2] for alias in preset.aliases)
+        for level, names in zip(levels, ((preset.name,), preset.aliases, (preset.title,), unpublished), strict=True):
+            for name in names:
+                level.setdefault(_plain(name), set()).add(preset.name)
+    found: dict[str, str] = {}
+    for level in levels:
+        found = {name: min(of) for name, of in level.items() if len(of) == 1} | found
+    return found

@@ -6,14 +6,13 @@ from dataclasses import replace
 from enum import StrEnum
 
 from planner import presets
-from planner.checkpoint_ids import identify
 from planner.choices import Choices
-from planner.engine_data import settle
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.log_cards import cards_of
+from planner.log_model import model_of
 from planner.logs.readings import Start
 from planner.records import dataclass
-from planner.units import GIB
 
 CACHE_DTYPES = {
     "bfloat16": "bf16",
@@ -29,12 +28,13 @@ COUNTS = {
     "tensor_parallel_size": "tensor_parallel",
     "pipeline_parallel_size": "pipeline_parallel",
     "data_parallel_size": "data_parallel",
+    "tp": "tensor_parallel",
     "tp_size": "tensor_parallel",
     "pp_size": "pipeline_parallel",
     "dp_size": "data_parallel",
     "ep_size": "expert_parallel",
 }
-CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx_seq", "n_ctx")
+CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx_seq", "n_ctx_per_seq", "n_ctx")
 SLOTS = "n_seq_max"
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
 _WHOLE = re.compile(r"\d{1,12}")
@@ -68,58 +68,22 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         return Told(choices=None, missing=missing, lacks=Lack.ENGINE)
     model, weights, notes = given.model, given.weights, []
     if not model:
-        named = identify(start.model)
+        named = model_of(start)
+        shown = start.model or start.settings.get("name", "")
         if named is None:
-            shown = repr(start.model) if start.model else "no model that it names"
-            missing = f"The log is of {shown}, which no preset has: give --model."
+            what = repr(shown) if shown else "no model that it names"
+            missing = f"The log is of {what}, which no preset has: give --model."
             return Told(choices=None, missing=missing, lacks=Lack.MODEL)
         model, found = named
         weights = weights or found or _made_while_loading(start)
-        notes.append(f"{start.model} is taken as {model} in {weights or 'its own format'}.")
-    device, memory = given.device, given.memory
-    if device is None and memory is None:
-        card = start.most("card")
-        device = device_named(start.settings.get("device", ""))
-        if device is None and card is not None:
-            memory = f"{card.value / GIB:.2f}GiB"
-            notes.append(f"The card has {memory}, as printed.")
-        elif device is None and (size := _card_from_free(start)) is not None:
-            memory = f"{size / GIB:.2f}GiB"
-            notes.append(
-                f"The log names no card: with what was free before loading it is taken to have {memory}; give --device "
-                "for the card itself."
-            )
-        elif device is None:
-            missing = "The log does not say how large the card is: give --device or --memory."
-            return Told(choices=None, missing=missing, lacks=Lack.CARD, notes=tuple(notes))
-    told = replace(given, model=model, weights=weights, device=device, memory=memory, engine=start.engine)
-    told = replace(told, engine_version=given.engine_version or _version(start))
-    return Told(choices=_with_settings(told, start), notes=tuple(notes))
-
-
-def device_named(text: str) -> str | None:
-    """The device that a driver calls *text*: by its title, or by an alias without the maker's names."""
-    wanted = text.lower().removeprefix("nvidia ").strip()
-    if not wanted:
-        return None
-    for device in presets.devices().values():
-        if device.title.lower().removeprefix("nvidia ") == wanted or "-".join(_model_of(wanted)) in device.aliases:
-            return device.name
-    return None
-
-
-def _model_of(name: str) -> list[str]:
-    return [word for word in name.split() if word not in ("geforce", "amd", "radeon")]
-
-
-def _card_from_free(start: Start) -> int | None:
-    """SGLang's card: what was free before loading, and what is usually gone by then."""
-    free = start.least("free")
-    if start.engine != "sglang" or free is None:
-        return None
-    spread = settle(presets.engine_data(start.engine), start.engine, _version(start), ()).rule("context_gib")
-    place = "parallel" if start.settings.get("tp_size", "1") != "1" else "single"
-    return int(free.value + spread[place]["expected"] * GIB)
+        notes.append(f"{shown} is taken as {model} in {weights or 'its own format'}.")
+    told = replace(given, model=model, weights=weights, engine=start.engine)
+    told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
+    cards = cards_of(start, told)
+    if cards is None:
+        missing = "The log does not say how large the card is: give --device or --memory."
+        return Told(choices=None, missing=missing, lacks=Lack.CARD, notes=tuple(notes))
+    return Told(choices=cards.choices, notes=(*notes, *cards.notes))
 
 
 def _made_while_loading(start: Start) -> str | None:
@@ -142,6 +106,8 @@ def _with_settings(told: Choices, start: Start) -> Choices:
     found = dict(start.settings)
     if SLOTS in found:
         found["n_parallel"] = found.pop(SLOTS)
+    if (offloaded := _offloaded(start)) is not None:
+        found["n_gpu_layers"] = str(offloaded)
     if found.get("enable_dp_attention") == "True":
         found |= _attention_replicas(found)
     for theirs, ours in COUNTS.items():
@@ -151,14 +117,32 @@ def _with_settings(told: Choices, start: Start) -> Choices:
         found.pop("speculative_algorithm", None)
     if found.get("enable_expert_parallel") == "True" and told.expert_parallel is None:
         told = replace(told, expert_parallel=(told.tensor_parallel or 1) * (told.data_parallel or 1))
-    context = next((found[name].replace(",", "") for name in CONTEXT if name in found), "")
-    if told.context is None and _is_whole(context):
-        told = replace(told, context=int(context))
+    if told.context is None and (context := _context(found)):
+        told = replace(told, context=context)
     dtype = found.get("kv_cache_dtype") or found.get("cache_type_k") or "auto"
     if told.kv_cache is None and told.kv_cache_k is None and dtype != "auto":
         name = CACHE_DTYPES.get(dtype, dtype)
         told = replace(told, kv_cache=name) if name in presets.formats() else told
     return replace(told, set=(*_settings(found, told), *told.set))
+
+
+def _offloaded(start: Start) -> int | None:
+    """llama.cpp's layers on cards, where some are not."""
+    offloaded, offloadable = start.most("offloaded"), start.most("offloadable")
+    if offloaded is None or offloadable is None or offloaded.value >= offloadable.value:
+        return None
+    return int(offloaded.value)
+
+
+def _context(found: Mapping[str, str]) -> int | None:
+    """Tokens of one request. llama.cpp's n_ctx alone is what all slots have together, unless they share it."""
+    name = next((name for name in CONTEXT if name in found), "")
+    text = found.get(name, "").replace(",", "")
+    if not _is_whole(text):
+        return None
+    slots = found.get("n_parallel", "1")
+    is_shared = name != "n_ctx" or found.get("kv_unified") == "true" or not _is_whole(slots)
+    return int(text) if is_shared else max(1, int(text) // int(slots))
 
 
 def _attention_replicas(found: Mapping[str, str]) -> dict[str, str]:

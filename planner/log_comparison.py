@@ -11,12 +11,14 @@ from planner.engine_data import EngineSettings
 from planner.line_item import Kind
 from planner.log_pools import POOL_ENGINES, predict_pools
 from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
+from planner.logs.devices import LLAMA_CPP, is_host
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
 from planner.units import format_bytes
 from planner.verdict import room_bytes
 
 NOTHING = "the planner has no such figure"
+IN_MAIN_MEMORY = "in main memory: only what lies on cards is predicted here"
 
 
 class Match(StrEnum):
@@ -51,25 +53,31 @@ class Compared:
 def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
     """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
     predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
-    return tuple(
-        _compared(_deciding(start, name), len(start.named(name)), predictions.get(name))
-        for name in dict.fromkeys(reading.name for reading in start.readings)
-    )
+    names = dict.fromkeys(reading.name for reading in start.readings)
+    return tuple(_compared(_deciding(start, name), _ranks(start, name), predictions.get(name)) for name in names)
+
+
+def _ranks(start: Start, name: str) -> int:
+    """How many workers or devices print *name*; a line that is said again in an error is none of its own."""
+    return len({reading.rank for reading in start.named(name) if reading.rank})
 
 
 def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
     found = start.least(name) if name in ("pool", "free", "blocks", "pool_tokens", "concurrency") else start.most(name)
     assert found is not None
-    cards = [reading for reading in start.named(name) if reading.rank and not is_host(reading.rank)]
-    if start.engine in LLAMA_CPP and name in ("weights", "cache", "states") and cards:
-        return replace(cards[-1], value=sum(reading.value for reading in cards), rank="")
+    on_cards = [reading for reading in start.named(name) if reading.rank and not is_host(reading.rank)]
+    if start.engine in LLAMA_CPP and name in ("weights", "cache", "states") and on_cards:
+        return replace(on_cards[-1], value=sum(reading.value for reading in on_cards), rank="")
     return found
 
 
 def _compared(reading: Reading, ranks: int, predicted: Prediction | None) -> Compared:
+    if is_host(reading.rank):
+        predicted = None
     if predicted is None:
-        difference, why, value, match = None, NOTHING, None, Match.NONE
+        why = IN_MAIN_MEMORY if is_host(reading.rank) else NOTHING
+        difference, value, match = None, None, Match.NONE
     else:
         value, difference = predicted.value, reading.value - predicted.value
         match = _match(reading, predicted)
@@ -193,15 +201,9 @@ def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
     }
 
 
-LLAMA_CPP = ("llama_cpp", "ik_llama_cpp", "ollama")
 PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
     "vllm": _vllm,
     **dict.fromkeys(POOL_ENGINES, predict_pools),
     **dict.fromkeys(LLAMA_CPP, _llama_cpp),
 }
 """By engine, what is predicted for the names of its readings."""
-
-
-def is_host(device: str) -> bool:
-    """Whether llama.cpp's name of a device is one of main memory."""
-    return device.startswith("CPU") or device.endswith(("_Host", "_Mapped"))

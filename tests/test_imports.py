@@ -46,7 +46,9 @@ LAYERS = (
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),
     ("planner.check", "planner.choices", "planner.listings"),
-    ("planner.launch", "planner.log_choices", "planner.log_prediction", "planner.log_profile", "planner.paced"),
+    ("planner.launch", "planner.log_model", "planner.log_prediction", "planner.log_profile", "planner.paced"),
+    ("planner.log_cards",),
+    ("planner.log_choices",),
     ("planner.log_pools",),
     ("planner.log_comparison",),
     (

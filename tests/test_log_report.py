@@ -16,7 +16,7 @@ from planner.log_choices import choices_from_log
 from planner.log_report import LogReport, report_log
 from planner.log_words import log_title
 from planner.logs.read import read_log
-from planner.units import GIB
+from planner.units import GIB, parse_bytes
 from planner.verdict import room_bytes
 from tests.logs.writer import vllm_lines
 from tests.vllm_readings import readings
@@ -192,12 +192,12 @@ def test_the_command_of_a_report_is_the_start_in_the_log() -> None:
 
 
 def test_a_log_without_a_card_or_with_an_unknown_model_shows_its_readings_and_asks() -> None:
-    no_card = report("non-default args: {'model': 'Qwen/Qwen3-8B'}\nAvailable KV cache memory: 3.99 GiB")
+    no_card = report("non-default args: {'model': 'Qwen/Qwen3-8B'}\nModel loading took 15.27 GiB and 3 seconds")
     assert "give --device or --memory" in no_card.notes[-1]
     no_model = report("non-default args: {'model': 'me/mine'}\nAvailable KV cache memory: 3.99 GiB")
     assert no_model.notes == ("The log is of 'me/mine', which no preset has: give --model.",)
     for found in (no_card, no_model):
-        assert [(row.name, row.predicted) for row in found.readings] == [("pool", None)]
+        assert [row.predicted for row in found.readings] == [None]
         assert (found.would_start, found.profile) == ((), None)
 
 
@@ -251,9 +251,20 @@ def test_a_start_that_is_not_there_is_refused() -> None:
         report(FAILED, number=3)
 
 
-def test_without_a_card_the_engines_own_estimate_is_still_said() -> None:
+def test_a_log_that_names_no_card_is_planned_for_one_of_the_size_that_its_figures_make() -> None:
+    """15.27 GiB of weights, 3.99 GiB of pool and a usual runtime are 0.85 of a card that in truth has 23.64 GiB."""
     log = "\n".join(line for line in FAILED.splitlines() if "Free memory on device" not in line)
     found = report(log)
+    assert found.choices is not None
+    assert found.choices.memory is not None
+    assert parse_bytes(found.choices.memory, "memory") / GIB == pytest.approx(23.64, rel=0.03)
+    assert "give --device for the card itself" in found.notes[-1]
+    assert next(one.option for one in found.would_start if one.starts) == "--max-model-len 29040"
+
+
+def test_without_card_and_model_the_engines_own_estimate_is_still_said() -> None:
+    log = "\n".join(line for line in FAILED.splitlines() if "Free memory on device" not in line)
+    found = report(log.replace("Qwen/Qwen3-8B", "me/mine"))
     assert found.lacks is not None
     said = "By the engine's own estimate it starts with a context of 29,040 tokens (--max-model-len 29040)."
     assert found.notes[0] == said

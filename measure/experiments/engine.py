@@ -18,7 +18,8 @@ from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
 from planner.line_item import Kind, LineItem
 from planner.log_choices import choices_from_log
-from planner.log_comparison import compare, is_host
+from planner.log_comparison import compare
+from planner.logs.devices import is_host
 from planner.logs.read import read_log
 from planner.logs.readings import Reading, Start
 from planner.units import GIB

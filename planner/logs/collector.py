@@ -21,7 +21,7 @@ _WORD_CHARACTERS = 64
 """How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
-_BEFORE_A_START = {"free", "card", "required", "offloaded", "offloadable"}
+_BEFORE_A_START = {"free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"}
 """What an engine prints about the card before it says which model it loads."""
 
 # A line that begins so is one of its own, not the rest of another.
@@ -42,9 +42,18 @@ class _Draft:
     version: str = ""
     model: str = ""
     has_begun: bool = False
+    is_anyones: bool = False
     settings: dict[str, str] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
     failure: Failure | None = None
+
+    def learn(self, version: str, model: str, settings: Mapping[str, str], is_weak: bool) -> None:
+        """Takes what a line says of the start; what is weak only where nothing is known."""
+        if is_weak:
+            version, model = self.version or version, self.model or model
+            settings = dict(settings) | self.settings
+        self.version, self.model = version or self.version, model or self.model
+        self.settings.update(settings)
 
     def printed(self, rank: str) -> bool:
         """Whether the model's own figures have come already, from *rank* or from any where that has no name."""
@@ -87,12 +96,17 @@ class _Collector:
             for found in of.patterns:
                 self._by_word.setdefault(found.word, []).append((found, of))
         self._engines = {of.engine for of in formats}
+        self._speaks = {word: of.engine for of in formats for word in of.words}
+        self._speaking = ""
         self._before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_MAX_PIECES)
         self.drafts: list[_Draft] = []
 
     def feed(self, number: int, line: str) -> None:
         """Takes what *line* says, and what it completes of the lines before it."""
-        words = self._by_word.keys() & _WORD.findall(line)
+        every = _WORD.findall(line)
+        words = self._by_word.keys() & every
+        if heard := self._speaks.keys() & every:
+            self._speaking = self._speaks[min(heard)]
         if _OWN_LINE.match(line):
             self._before.clear()
         for found, of, match in self._matches(line, words):
@@ -141,9 +155,14 @@ class _Collector:
         draft = self._draft(found, of, readings, groups.get("rank__") or rank, number)
         if draft is None:
             return
-        draft.version = groups.get("version__") or draft.version
-        draft.model = groups.get("model__") or settings.get("model") or settings.get("model_path") or draft.model
-        draft.settings.update(settings)
+        draft.learn(
+            groups.get("version__") or "",
+            groups.get("model__") or settings.get("model") or settings.get("model_path") or "",
+            settings,
+            found.is_weak,
+        )
+        if found.recovers:
+            draft.failure = None
         if len(draft.readings) < MAX_READINGS:
             draft.readings += readings
         if found.fails and draft.failure is None:
@@ -154,6 +173,13 @@ class _Collector:
         """The start that this line belongs to; ``None`` for a mere setting in another engine's log."""
         engine = found.engine or of.engine
         current = self.drafts[-1] if self.drafts else None
+        if of.is_anyones:
+            if current is None and (readings or found.fails):
+                current = self._new(self._speaking or engine, number, None)
+                current.is_anyones = not self._speaking
+            return current
+        if current is not None and current.is_anyones:
+            current.engine, current.is_anyones = engine, False
         if current is not None and (of.engine == current.engine or self._variant(of, current)):
             if found.begins and current.has_begun and (current.failure or current.printed(rank)):
                 current = self._new(engine, number, current)

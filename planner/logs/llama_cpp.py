@@ -1,15 +1,17 @@
-"""llama.cpp's buffer lines, those of ik_llama.cpp and of Ollama, which runs it. A reading's rank is its device.
+"""llama.cpp's buffer lines and those of ik_llama.cpp; Ollama's own have their file. A reading's rank is its device.
 
 Source: src/llama-model.cpp, src/llama-kv-cache.cpp, src/llama-context.cpp, common/fit.cpp, Ollama's device.go, and
 public reports from 2023 to 2026.
 """
 
+from planner.logs import ollama
+from planner.logs.commands import options_of
 from planner.logs.patterns import Format, Pattern, pattern
 
 _CONTEXT = r"(?:llama_new_context_with_model|llama_init_from_model|llama_context|sched_reserve): +"
 _TYPES = r"K \((?P<set__cache_type_k>\w{1,12})\): *SIZE MiB, V \((?P<set__cache_type_v>\w{1,12})\)"
 _DEVICE = r"(?:RPC\d?\[)?(?P<rank__>[^\s\[\]]{1,60})\]?"
-_IEC = r'"(?P<{0}__printed>SIZE) (?P<unit__>[KMG]?i?B)"'
+_NAME = r"(?P<set__device>[^,()|\n]{1,80}?)"
 
 _BREAKDOWN = (
     r"- (?P<rank__>[^\s(]{1,40}) \([^|]{1,80}\) *\| *<card__mib> = *-?\d{1,9} \+ \( *<used__mib> = *<weights__mib> \+ *"
@@ -25,19 +27,49 @@ def _metadata(name: str) -> Pattern:
     return pattern(name, rf"(?:llm_load_print_meta|print_info): {name} *= (?P<set__{name}>\d{{1,12}})")
 
 
+_LOADS = r"(?:loading model|(?:create context with|failed to load) model),? '(?P<model__>[^']{1,400})'"
+_IK = (
+    ("ik_llama", r"\bik_llama\b"),
+    ("KV", r"c\^KV \("),
+    *((name, rf"llama_new_context_with_model: {name} ") for name in ("mla_attn", "attn_max_b", "fused_moe")),
+)
+"""What only ik_llama.cpp prints."""
+OPTIONS = {
+    **dict.fromkeys(("-c", "--ctx-size"), "n_ctx"),
+    **dict.fromkeys(("-ngl", "--gpu-layers", "--n-gpu-layers"), "n_gpu_layers"),
+    **dict.fromkeys(("-np", "--parallel"), "n_seq_max"),
+    **dict.fromkeys(("-b", "--batch-size"), "n_batch"),
+    **dict.fromkeys(("-ub", "--ubatch-size"), "n_ubatch"),
+    **dict.fromkeys(("-fa", "--flash-attn"), "flash_attn"),
+    **dict.fromkeys(("-ctk", "--cache-type-k"), "cache_type_k"),
+    **dict.fromkeys(("-ctv", "--cache-type-v"), "cache_type_v"),
+    **dict.fromkeys(("-ncmoe", "--n-cpu-moe"), "n_cpu_moe"),
+    **dict.fromkeys(("-cmoe", "--cpu-moe"), "cpu_moe"),
+    **dict.fromkeys(("-m", "--model"), "model"),
+}
+COMMAND = options_of(OPTIONS)
+
 FORMAT = Format(
     engine="llama_cpp",
+    words=("ggml_cuda_init", "llama_model_loader", "llama_model_load", "print_info", "load_tensors"),
     patterns=(
         pattern("build", r"\bbuild: <version__> \("),
+        pattern("version", r"\bversion: (?P<version__>\d{3,6}) \([\da-f]{6,12}\)"),
+        pattern("build_info", r"build_info: b?(?P<version__>\d{3,6})-"),
         pattern(
             "meta",
             r"loaded meta data with \d+ key-value pairs and \d+ tensors from (?P<model__>.{1,400}?)"
             r"(?: \(version .{1,40})?$",
             begins=True,
         ),
+        *(pattern(word, _LOADS, is_weak=True) for word in ("loading", "create", "load")),
         pattern(
             "name",
-            r"(?:general\.name +str +|print_info: general\.name *)= (?P<set__name>.{1,120})",
+            r"(?:general\.name +str +|print_info: general\.name *)= (?P<set__name>[^\n]{1,120})",
+        ),
+        *(
+            pattern(name, rf"general\.{name} +str +=(?P<set__{name}>[^\n]{{1,80}})")
+            for name in ("architecture", "basename", "size_label")
         ),
         pattern("ftype", r"model ftype *= (?P<set__file_type>.{1,60})"),
         pattern("file", r"print_info: file type *= (?P<set__file_type>.{1,60})"),
@@ -46,14 +78,22 @@ FORMAT = Format(
         *(_metadata(name) for name in ("n_layer", "n_ctx_train", "n_swa", "n_expert")),
         *(
             _context(name)
-            for name in ("n_seq_max", "n_ctx", "n_ctx_seq", "n_batch", "n_ubatch", "flash_attn", "kv_unified")
+            for name in (
+                *("n_seq_max", "n_ctx", "n_ctx_seq", "n_ctx_per_seq", "n_batch", "n_ubatch", "flash_attn"),
+                "kv_unified",
+            )
         ),
         pattern(
             "device",
             rf"using device {_DEVICE} \((?P<set__device>.{{1,80}}?)\)(?: \(.{{0,60}}?\))? - <free__mib> MiB free",
             begins=True,
         ),
-        pattern("capability", r"Device \d{1,3}: (?P<set__device>[^,]{1,80}), compute capability"),
+        pattern("Device", rf"Device \d{{1,3}}: {_NAME}, (?:compute capability|gfx)"),
+        pattern("VRAM", r"(?P<rank__>Device \d{1,3}): .{1,200}?, VRAM: <card__mib> MiB"),
+        pattern("MiB", rf"- (?P<rank__>[A-Z]{{2,8}}\d{{1,3}}) *: {_NAME} \(<card__mib> MiB, <free__mib> MiB free\)"),
+        pattern(
+            "total", rf"- (?P<rank__>[A-Z]{{2,8}}\d{{1,3}}) \({_NAME}\): *<card__mib> total, *<projected__mib> used"
+        ),
         pattern("offloaded", r"offloaded <offloaded__layers>/<offloadable__layers> layers to GPU"),
         pattern(
             "load_tensors",
@@ -83,8 +123,7 @@ FORMAT = Format(
             "projected",
             r"projected to use <projected__mib> MiB of device memory vs\. <free__mib> MiB",
         ),
-        pattern("llama_memory_breakdown_print", _BREAKDOWN),
-        pattern("common_memory_breakdown_print", _BREAKDOWN),
+        *(pattern(f"{of}_memory_breakdown_print", _BREAKDOWN) for of in ("llama", "common")),
         pattern("reduced", r"context size reduced from \d{1,12} to <set__n_ctx>"),
         pattern(
             "cudaMalloc",
@@ -93,34 +132,18 @@ FORMAT = Format(
         ),
         pattern(
             "failed",
-            r"failed to allocate \S{1,40} buffer of size <allocation__bytes>",
+            r"failed to allocate (?:\S{1,40} )?buffer of size <allocation__bytes>",
             fails="memory",
         ),
+        pattern("unable", r"unable to allocate \S{1,40} buffer", fails="memory"),
         pattern("ErrorOutOfDeviceMemory", r"ErrorOutOfDeviceMemory", fails="memory"),
-        pattern("Listening", r"Listening on .{1,60} \(version <version__>\)", engine="ollama"),
-        pattern(
-            "offload",
-            r"layers\.offload=<offloaded__layers> .{0,400}?memory\.required\.full=" + _IEC.format("required"),
-            engine="ollama",
-        ),
+        pattern("retrying", r"compute buffer allocation failed, retrying", recovers=True),
+        pattern("listening", r"(?:server|HTTP server) is listening", recovers=True),
         *(
-            pattern(
-                words.split()[0],
-                rf'source=device\.go:\d{{1,6}} msg="{words}"(?: device=(?P<rank__>\S{{1,40}}))? size='
-                + _IEC.format(name),
-                engine="ollama",
-            )
-            for words, name in (
-                ("model weights", "weights"),
-                ("kv cache", "cache"),
-                ("compute graph", "compute"),
-                ("total memory", "total"),
-            )
+            pattern(word, rf"(?:^|[\s/\\`]){start}(?:\.exe)? (?P<pairs__>.*)", is_weak=True, pairs=COMMAND)
+            for word, start in (("server", "llama-server"), ("cli", "llama-cli"), ("fit", "llama-fit-params"))
         ),
-        pattern(
-            "gpu",
-            r'msg="gpu memory" id=(?P<rank__>\S{1,60}) .{0,80}?free=' + _IEC.format("free"),
-            engine="ollama",
-        ),
+        *(pattern(word, line, engine="ik_llama_cpp") for word, line in _IK),
+        *ollama.PATTERNS,
     ),
 )

@@ -15,6 +15,8 @@ from planner.records import dataclass
 from planner.units import GIB, MIB
 
 MAX_SETTING_CHARACTERS = 400
+VERSION = r"(?P<version__>\d{1,3}\.\d{1,3}\.\d{1,4}[\w.+-]{0,40})"
+"""A version in running text, where not every number is one."""
 
 _SIZE = r"-?\d{1,9}(?:[.,]\d{1,9}){0,4}"
 _COUNT = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,15})"
@@ -29,25 +31,33 @@ _SHORT = re.compile(r"(?<!\?P)<(\w+?)__(\w*)>")
 class Pattern:
     """One format of line. *word* is one that each such line holds (letters, digits, ``_``): most lines are not tried.
 
-    *begins*: a start begins here, unless one has just begun. *fails*: the kind of failure that this is. *engine*: a
-    variant that is known by it. *pairs*: settings inside the group ``pairs__``.
+    *begins*: a start begins here, unless one has just begun. *fails*: the kind of failure that this is; *recovers*: the
+    engine goes on after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``.
+    *is_weak*: said by a person or a command, and so only of what the engine itself does not say.
     """
 
     word: str
     regex: re.Pattern[str]
     begins: bool = False
     fails: str = ""
+    recovers: bool = False
     engine: str = ""
+    is_weak: bool = False
     pairs: Callable[[str], Mapping[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """The lines of one engine. *rank* finds who printed a line in what stands before its text."""
+    """The lines of one engine. *rank* finds who printed a line in what stands before its text.
+
+    *words* show that it speaks, even if no line is known. *is_anyones*: any engine may print these lines.
+    """
 
     engine: str
     patterns: tuple[Pattern, ...]
     rank: Callable[[str], str] = field(default=lambda prefix: "")
+    words: tuple[str, ...] = ()
+    is_anyones: bool = False
 
 
 def pattern(word: str, regex: str, **options: Any) -> Pattern:

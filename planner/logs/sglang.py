@@ -6,11 +6,12 @@ Source: python/sglang/srt/model_executor/model_runner.py, mem_cache/memory_pool.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from planner.logs.patterns import Format, pairs_of, pattern
+from planner.logs.commands import options_of, same_names
+from planner.logs.patterns import VERSION, Format, pairs_of, pattern
+from planner.logs.ranks import rank
 from planner.logs.readings import Reading
-from planner.logs.vllm import rank
 
-SETTINGS = pairs_of(
+SETTINGS = (
     *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
     *(
         "tp_size",
@@ -25,15 +26,28 @@ SETTINGS = pairs_of(
     *("cuda_graph_max_bs", "disable_cuda_graph", "speculative_algorithm", "speculative_num_draft_tokens"),
     *("mamba_full_memory_ratio", "max_mamba_cache_size", "swa_full_tokens_ratio", "disable_radix_cache"),
 )
+COMMAND = options_of(
+    same_names(*SETTINGS)
+    | {"--tp": "tp_size", "--dp": "dp_size", "--ep": "ep_size", "--pp": "pp_size", "--model": "model_path"}
+    | {"--tensor-parallel-size": "tp_size", "--data-parallel-size": "dp_size"}
+)
 _TWICE = ("weights", "pool_tokens", "cache", "keys", "values", "graphs")
 """What a draft model prints after the model itself has."""
 
 FORMAT = Format(
     engine="sglang",
     rank=rank,
+    words=("sglang", "SGLang"),
     patterns=(
-        pattern("server_args", r"server_args=ServerArgs\((?P<pairs__>.*)", begins=True, pairs=SETTINGS),
-        pattern("sglang", r"sglang[ =:]{1,3}v?(?P<version__>\d{1,3}\.\d{1,3}\.[\w.]{1,40})"),
+        pattern("server_args", r"server_args=ServerArgs\((?P<pairs__>.*)", begins=True, pairs=pairs_of(*SETTINGS)),
+        *(
+            pattern(word, rf"\b(?i:sglang)(?: version)?[`*]{{0,2}}[ =:]{{1,3}}[`*v]{{0,2}}{VERSION}", is_weak=True)
+            for word in ("sglang", "SGLang", "Sglang")
+        ),
+        *(
+            pattern(word, rf"sglang[. ]{word}(?P<pairs__> .*)", is_weak=True, pairs=COMMAND)
+            for word in ("launch_server", "serve")
+        ),
         pattern("begin", r"Load weight begin\. avail mem=<free__gib> GB"),
         pattern(
             "end",
@@ -68,7 +82,10 @@ FORMAT = Format(
             r"<set__chunked_prefill_size>, max_prefill_tokens=<set__max_prefill_tokens>, "
             r"max_running_requests=<set__max_running_requests>, context_len=<set__context_length>)?",
         ),
-        pattern("increase", r"Not enough memory\. Please try to increase --mem-fraction-static", fails="pool"),
+        pattern("increase", r"Not enought? memory\. Please try to increase --mem-fraction-static", fails="pool"),
+        pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool"),
+        pattern("Capture", r"Capture cuda graph failed:? .{0,80}?out of memory", fails="memory"),
+        pattern("fired", r"The server is fired up and ready", recovers=True),
     ),
 )
 

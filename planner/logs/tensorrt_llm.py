@@ -3,26 +3,13 @@
 Source: cpp/tensorrt_llm/batch_manager, tensorrt_llm/_torch/pyexecutor, and public reports. ``GB`` of buffers is GiB.
 """
 
-import re
-
 from planner.logs.patterns import Format, pattern
-
-_RANK = re.compile(r"\[(?:RANK|MpiWorker|TRT-LLM\] \[RANK) (\d{1,4})\]|\[1,(\d{1,4})\]<")
-
-
-def rank(prefix: str) -> str:
-    """The process in a line's prefix: ``[RANK 1]``, or as mpirun tags it.
-
-    >>> rank("[TensorRT-LLM][INFO] [RANK 1] "), rank("[1,0]<stdout>: [TensorRT-LLM]"), rank("[TensorRT-LLM][INFO]")
-    ('rank 1', 'rank 0', '')
-    """
-    found = _RANK.search(prefix)
-    return "" if found is None else f"rank {found[1] or found[2]}"
-
+from planner.logs.ranks import rank
 
 FORMAT = Format(
     engine="tensorrt_llm",
     rank=rank,
+    words=("tensorrt_llm", "trtllm"),
     patterns=(
         pattern("version", r"TensorRT-LLM version:? <version__>", begins=True),
         pattern("Loaded", r"Loaded engine size: <weights__mib> MiB"),
@@ -43,11 +30,22 @@ FORMAT = Format(
             "Allocated",
             r"Allocated <pool__gib> GiB for max tokens in paged KV cache \(<pool_tokens__tokens>\)",
         ),
-        pattern("paged", r"Using <pool_tokens__tokens> tokens in paged KV cache"),
+        pattern("paged", r"Using <pool_tokens__tokens> (?:total )?tokens in paged KV cache"),
+        pattern("Allocating", r"Max tokens in paged KV cache: <pool_tokens__tokens>\. Allocating <pool__bytes> bytes"),
+        pattern("Allocate", r"Allocate <pool__bytes> bytes for k/v cache"),
         pattern(
             "sequence",
             r"Max KV cache blocks per sequence: <request__blocks> \[window size=<window__tokens>\]",
         ),
+        pattern("sequence", r"Max KV cache pages per sequence: <request__blocks>"),
+        pattern("primary", r"tokens per block=\d{1,6}, primary blocks=<blocks__blocks>"),
+        pattern(
+            "maxTokensInPagedKvCache",
+            r"maxTokensInPagedKvCache(?: \(<pool_tokens__tokens>\))? must be large enough to process at least 1",
+            fails="request",
+        ),
+        pattern("maxSequenceLen", r"TRTGptModel maxSequenceLen: <set__max_seq_len>"),
+        pattern("cudaMallocAsync", r"cudaMallocAsync\(.{0,80}\): out of memory", fails="memory"),
         pattern("max_seq_len", r"max_seq_len(?:[ =:]{1,3}|` is set to )<set__max_seq_len>"),
     ),
 )

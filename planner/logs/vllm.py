@@ -1,13 +1,13 @@
-"""vLLM's memory lines, from 0.4 to 0.30; its ``GB`` of old is GiB.
+"""vLLM's memory lines, from 0.2 to 0.32; its ``GB`` of old is GiB.
 
 Source: vllm/v1/worker/gpu_worker.py, vllm/v1/core/kv_cache_utils.py, vllm/worker/worker.py, and public reports.
 """
 
-import re
+from planner.logs.commands import options_of, same_names
+from planner.logs.patterns import VERSION, Format, pairs_of, pattern
+from planner.logs.ranks import rank
 
-from planner.logs.patterns import Format, pairs_of, pattern
-
-SETTINGS = pairs_of(
+SETTINGS = (
     *("model", "dtype", "quantization", "kv_cache_dtype", "max_model_len", "max_seq_len", "block_size"),
     *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel"),
     *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "cpu_offload_gb"),
@@ -16,34 +16,28 @@ SETTINGS = pairs_of(
     *("language_model_only", "async_scheduling", "enable_lora", "max_loras", "max_lora_rank", "fully_sharded_loras"),
     *("num_speculative_tokens", "method"),
 )
-_NAMED = re.compile(r"(?<![A-Za-z])(?:(?:DP|PP|TP|EP)\d{1,4}[ _]?){1,4}|\brank[= ]\d{1,4}")
-_PROCESS = re.compile(r"Worker\w{0,20} pid=(\d{1,8})")
-
-
-def rank(prefix: str) -> str:
-    """The worker in a line's prefix, such as ``TP1``; its process where it has no number.
-
-    >>> rank("(Worker_DP0_TP1 pid=77) INFO"), rank("(RayWorkerWrapper pid=12, ip=10.0.0.1)"), rank("(EngineCore pid=5)")
-    ('DP0 TP1', 'pid 12', '')
-    """
-    if named := _NAMED.search(prefix):
-        return named[0].rstrip("_ ").replace("_", " ").replace("=", " ")
-    process = _PROCESS.search(prefix)
-    return f"pid {process[1]}" if process else ""
-
+ARGUMENTS = pairs_of(*SETTINGS)
+COMMAND = options_of(same_names(*SETTINGS) | {"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size"})
+_REST = "(?P<pairs__>.*)"
+_VERSION_IN_TEXT = rf"\b(?i:vllm)(?i:[ _-]version|-openai)?[`*]{{0,2}}[ =:_-]{{1,3}}[`*v]{{0,2}}{VERSION}"
+_BANNER = "(?<![█▄▀ ])[█▄▀][█▄▀ ]{2,60}"
 
 FORMAT = Format(
     engine="vllm",
     rank=rank,
+    words=("vllm", "vLLM", "EngineCore", "EngineCore_DP0", "VllmWorker", "VllmWorkerProcess"),
     patterns=(
         pattern("vLLM", r"vLLM API server version <version__>", begins=True),
+        pattern("version", _BANNER + r"version +<version__>"),
+        pattern("model", _BANNER + r"model +(?P<model__>\S{1,300})"),
+        pattern("args", r"\bargs: Namespace\((?P<pairs__>.*)", begins=True, pairs=ARGUMENTS),
         pattern(
             "engine",
-            r"Initializing an? (?:V[01] )?LLM engine \(<version__>\) with config:? (?P<pairs__>.*)",
+            r"Initializing an? (?:V[01] )?LLM engine(?: \(<version__>\))? with config:? (?P<pairs__>.*)",
             begins=True,
-            pairs=SETTINGS,
+            pairs=ARGUMENTS,
         ),
-        pattern("args", r"non-default args: (?P<pairs__>.*)", begins=True, pairs=SETTINGS),
+        pattern("args", r"non-default args: (?P<pairs__>.*)", begins=True, pairs=ARGUMENTS),
         pattern("Using", r"Using max model len <set__max_model_len>"),
         pattern(
             "prefill",
@@ -131,7 +125,7 @@ FORMAT = Format(
         ),
         pattern(
             "needed",
-            r"max seq len \(<set__max_model_len>\), \(?<request__gib> GiB KV cache is needed, which is larger "
+            r"max seq len \(<set__max_model_len>\), {1,4}\(?<request__gib> GiB KV cache is needed, which is larger "
             r"than the available KV cache memory \(<pool__gib> GiB\)",
             fails="request",
         ),
@@ -149,11 +143,14 @@ FORMAT = Format(
             r"\(<blocks__blocks>\)",
             fails="states",
         ),
-        pattern(
-            "Tried",
-            r"Tried to allocate <allocation__printed> (?P<unit__>[KMG]iB)",
-            fails="memory",
-        ),
-        pattern("capacity", r"has a total capacity of <card__gib> GiB"),
+        pattern("warming", r"out of memory occurred when warming up sampler", fails="memory"),
+        pattern("startup", r"Application startup complete", recovers=True),
+        pattern("speculative_config", r"(?P<pairs__>\bmodel='[^']{1,300}', speculative_config=.*)", pairs=ARGUMENTS),
+        pattern("engine", r"LLM engine \(v?<version__>\)", is_weak=True),
+        pattern("serve", r"vllm serve +(?:(?P<model__>[^\s-]\S{0,300}))?" + _REST, is_weak=True, pairs=COMMAND),
+        pattern("entrypoints", r"vllm\.entrypoints\.\S{1,60}" + _REST, is_weak=True, pairs=COMMAND),
+        pattern("openai", r"vllm-openai\S{0,80}" + _REST, is_weak=True, pairs=COMMAND),
+        pattern("vllm", _VERSION_IN_TEXT, is_weak=True),
+        pattern("vLLM", _VERSION_IN_TEXT, is_weak=True),
     ),
 )

@@ -16,6 +16,7 @@ from tests.ui.test_own_config import LLAMA
 LOG_PAGE = "ui/pages/log.py"
 EXAMPLES = ("vLLM that does not start", "vLLM that starts", "llama-server out of memory")
 NO_CARD = "\n".join(line for line in FAILED.splitlines() if "Free memory" not in line)
+WEIGHTS_ALONE = "\n".join(NO_CARD.splitlines()[:3])
 NO_MODEL = FAILED.replace("Qwen/Qwen3-8B", "me/mine")
 
 
@@ -74,12 +75,19 @@ def test_examples_are_read(open_app: OpenApp, example: str) -> None:
 
 
 def test_a_log_without_a_card_is_counted_for_the_set_ups_and_says_so(open_app: OpenApp) -> None:
-    app = pasted(open_app, NO_CARD)
+    app = pasted(open_app, WEIGHTS_ALONE)
     assert "counted for **GeForce RTX 4090**, the set-up's" in words(app)
-    assert app.code[0].value == "--max-model-len 29040"
     app.selectbox(key="log_device").select("GeForce RTX 3090").run()
     assert "counted for" not in words(app)
     assert "GeForce RTX 3090" in app.caption[-0].value or "GeForce RTX 3090" in words(app)
+
+
+def test_a_card_that_the_figures_make_likely_is_said_to_be_that(open_app: OpenApp) -> None:
+    app = pasted(open_app, NO_CARD)
+    assert app.code[0].value == "--max-model-len 29040"
+    assert "The log names no card: weights, the usual runtime and what is left for the cache make it about" in words(
+        app
+    )
 
 
 def test_an_unknown_model_still_gets_the_engines_word_and_is_corrected(open_app: OpenApp) -> None:

@@ -1,0 +1,144 @@
+"""The cards that a log ran on: by name, by size, by what was free on them, or by what the engine says of its share."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner import presets
+from planner.budget import OUTSIDE, RankBudget, prepare
+from planner.choices import Choices, choose
+from planner.errors import PlannerError
+from planner.line_item import Kind
+from planner.logs.devices import LLAMA_CPP, cards, is_host
+from planner.logs.readings import Reading, Start
+from planner.records import dataclass
+from planner.units import GIB, MIB
+
+SAME_SIZE = 0.04
+"""A card by name and the size that is printed differ by less, unless a slice of it or another card is meant."""
+_ROUNDS = 3
+_FIRST_GUESS = "80GiB"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cards:
+    """*choices* with the cards in them, and *notes* on what was concluded."""
+
+    choices: Choices
+    notes: tuple[str, ...] = ()
+
+
+def cards_of(start: Start, told: Choices) -> Cards | None:
+    """The cards of *start*, in what is *told* of it already; ``None`` where nothing says how large they are."""
+    if told.device is not None or told.memory is not None or told.devices is not None:
+        return Cards(choices=told)
+    if start.engine in LLAMA_CPP:
+        told = _with_stages(start, told)
+    free = [found for found in _free_by_card(start) if start.engine in LLAMA_CPP]
+    if len({round(found.value / GIB) for found in free}) > 1:
+        sizes = ",".join(f"{found.value // MIB}MiB" for found in free)
+        note = f"{len(free)} cards are counted with what was free on each: {sizes.replace(',', ', ')}."
+        return Cards(choices=replace(told, devices=sizes), notes=(note,))
+    card, device = start.most("card"), device_named(start.settings.get("device", ""))
+    if device is not None and (card is None or _is_size(device, card)):
+        return Cards(choices=replace(told, device=device))
+    if card is not None:
+        memory = f"{card.value / GIB:.2f}GiB"
+        return Cards(choices=replace(told, memory=memory), notes=(f"The card has {memory}, as printed.",))
+    if free:
+        memory = f"{min(found.value for found in free) // MIB}MiB"
+        return Cards(choices=replace(told, memory=memory), notes=(f"Counted with the {memory} that were free.",))
+    return next(_concluded(start, told), None)
+
+
+def device_named(text: str) -> str | None:
+    """The device that a driver calls *text*: by its title, or by an alias without the maker's names."""
+    wanted = text.lower().removeprefix("nvidia ").strip()
+    if not wanted:
+        return None
+    for device in presets.devices().values():
+        if device.title.lower().removeprefix("nvidia ") == wanted or "-".join(_model_of(wanted)) in device.aliases:
+            return device.name
+    return None
+
+
+def _model_of(name: str) -> list[str]:
+    return [word for word in name.split() if word not in ("geforce", "amd", "radeon")]
+
+
+def _is_size(device: str, card: Reading) -> bool:
+    return abs(presets.find_device(device).memory_bytes - card.value) <= SAME_SIZE * card.value
+
+
+def _with_stages(start: Start, told: Choices) -> Choices:
+    """llama.cpp lays whole layers on each card that it names."""
+    number = max(len(cards(start, name)) for name in ("free", "weights"))
+    is_stated = (told.pipeline_parallel, told.tensor_parallel, told.device_count) != (None, None, None)
+    return told if number < 2 or is_stated else replace(told, pipeline_parallel=number)
+
+
+def _free_by_card(start: Start) -> list[Reading]:
+    """What was free on each card before anything was loaded."""
+    found: dict[str, Reading] = {}
+    for reading in start.named("free"):
+        if not is_host(reading.rank):
+            found.setdefault(reading.rank, reading)
+    return list(found.values())
+
+
+def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
+    """The size that the printed figures make likely: the card itself is named nowhere."""
+    size, how = _size_of_share(start, told)
+    if size is not None:
+        memory = f"{size / GIB:.2f}GiB"
+        note = f"The log names no card: {how} make it about {memory}; give --device for the card itself."
+        yield Cards(choices=replace(told, memory=memory), notes=(note,))
+
+
+def _size_of_share(start: Start, told: Choices) -> tuple[int | None, str]:
+    """The card's bytes, and from what they follow.
+
+    card = (weights + runtime + pool) / share     (vLLM: a share of the whole card)
+    card = weights + runtime + pool / share       (TensorRT-LLM, LMDeploy: a share of what is free)
+    card = free before loading + what is usually gone by then     (SGLang)
+    """
+    free, loaded = start.least("free"), start.most("weights")
+    memory = _FIRST_GUESS
+    size = None
+    for _ in range(_ROUNDS):
+        try:
+            chosen = choose(replace(told, memory=memory))
+            rank = min(prepare(chosen.architecture, chosen.deployment), key=lambda each: each.pool_bytes)
+        except PlannerError:
+            return None, ""
+        runtime = sum(item.bytes for item in rank.items if item.kind is Kind.RUNTIME and item.name != OUTSIDE)
+        weights = sum(item.bytes for item in rank.items if item.kind is Kind.WEIGHTS)
+        taken = runtime + (weights if loaded is None else int(loaded.value))
+        settings = chosen.deployment.settings
+        if start.engine == "sglang" and free is not None:
+            context = sum(item.bytes for item in rank.items if item.name == "context")
+            return int(free.value) + context, "what was free before loading, and what is usually gone by then,"
+        pool_bytes = _pool_bytes(start, rank)
+        if pool_bytes is None or start.engine not in _SHARES or "kv_cache_memory_bytes" in settings.given:
+            return None, ""
+        share = settings.number(_SHARES[start.engine])
+        size = round((taken + pool_bytes) / share if start.engine == "vllm" else taken + pool_bytes / share)
+        if size <= 0:
+            return None, ""
+        memory = f"{size}"
+    return size, "weights, the usual runtime and what is left for the cache"
+
+
+def _pool_bytes(start: Start, rank: RankBudget) -> int | None:
+    """The cache's bytes, as printed or by the tokens that it holds."""
+    pool, tokens = start.least("pool"), start.least("pool_tokens")
+    if pool is not None:
+        return int(pool.value)
+    return None if tokens is None or tokens.value < 1 else rank.request_bytes(int(tokens.value))
+
+
+_SHARES = {
+    "vllm": "gpu_memory_utilization",
+    "tensorrt_llm": "free_gpu_memory_fraction",
+    "lmdeploy": "cache_max_entry_count",
+}
+"""By engine, the option for the share that its cache is a part of."""

@@ -1,0 +1,29 @@
+"""Which preset a log is of, and how its weights are stored: by a checkpoint's name, or by a GGUF's own fields."""
+
+from planner import presets
+from planner.checkpoint_ids import Named, identify
+from planner.logs.readings import Start
+
+
+def model_of(start: Start) -> Named | None:
+    """What *start* is of. A GGUF's own name counts where its file's says nothing, as in Ollama's blobs."""
+    settings = start.settings
+    sized = "-".join(filter(None, (settings.get("basename"), settings.get("size_label"))))
+    for name in (start.model, settings.get("name", ""), sized):
+        if (found := identify(name, is_tuned=True)) is not None:
+            return found[0], found[1] or mix_named(settings.get("file_type", ""))
+    return None
+
+
+def mix_named(text: str) -> str | None:
+    """A GGUF's file type as llama.cpp prints it, by our name.
+
+    >>> mix_named("Q4_K - Medium"), mix_named("IQ4_XS - 4.25 bpw"), mix_named("Q8_0"), mix_named("all F32 (guessed)")
+    ('q4_k_m', 'iq4_xs', 'q8_0', None)
+    """
+    base, _, size = text.lower().partition(" - ")
+    letter = {"small": "_s", "medium": "_m", "large": "_l"}.get(size.split(" ")[0], "")
+    for name in (f"{base}{letter}", base.split(" ")[0]):
+        if presets.find_mix(name) or name in presets.formats():
+            return name
+    return None

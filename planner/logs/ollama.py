@@ -1,0 +1,74 @@
+"""Ollama's own lines beside those of llama.cpp, which it runs: estimates, devices, and buffers of its other engine.
+
+Source: Ollama's server/sched.go, llm/memory.go, ml/device.go and discover/types.go, and public reports.
+"""
+
+from planner.logs.commands import options_of
+from planner.logs.patterns import Pattern, pattern
+
+_SIZE = r'"?<{0}__printed> (?P<unit__>[KMG]?i?B)'
+_RUNNER = options_of(
+    {
+        "--ctx-size": "n_ctx",
+        "--batch-size": "n_batch",
+        "--n-gpu-layers": "n_gpu_layers",
+        "--parallel": "n_seq_max",
+        "--flash-attn": "flash_attn",
+        "--kv-cache-type": "cache_type_k",
+    }
+)
+_ESTIMATES = {
+    "required": r"memory\.required\.full=",
+    "estimated_cache": r"memory\.required\.kv=",
+    "estimated_weights": r"memory\.weights\.total=",
+    "estimated_compute": r"memory\.graph\.full=",
+}
+"""What Ollama works out before it loads a model, over all devices and main memory."""
+_BUFFERS = {"weights": "model weights", "cache": "kv cache", "compute": "compute graph", "total": "total memory"}
+_WHERE = r"(?: (?:device|buffer|backend)=(?P<rank__>[^\s\"]{1,40}))?.{0,80}? size="
+_SPEAKS = (
+    ("ollama", r"(?:^|\s)ollama(?:\[\d{1,9}\]|\.listener| *\|)|\.ollama[/\\]models|github\.com/ollama/"),
+    ("go", r"level=[A-Z]{4,5} source=\w{1,40}\.go:\d"),
+    ("Ollama_Models", r"Ollama_Models"),
+)
+
+
+def _own(word: str, regex: str, **options: object) -> Pattern:
+    return pattern(word, regex, engine="ollama", **options)
+
+
+PATTERNS = (
+    _own("Listening", r"Listening on .{1,60} \(version <version__>\)"),
+    *(_own(word, regex) for word, regex in _SPEAKS),
+    _own("architecture", r"architecture=(?P<set__architecture>[\w.-]{1,40}) file_type=(?P<set__file_type>\S{1,20})"),
+    _own(
+        "layers",
+        r"layers\.requested=-?\d{1,6} layers\.model=<offloadable__layers> layers\.offload=<offloaded__layers> ",
+    ),
+    *(_own("memory", line + _SIZE.format(name)) for name, line in _ESTIMATES.items()),
+    _own("memory", r'memory\.available="\[<free__printed> (?P<unit__>[KMG]iB)\]"'),
+    *(
+        _own(words.split()[0], rf'source=(?:device|ggml)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name))
+        for name, words in _BUFFERS.items()
+    ),
+    _own("gpu", r'msg="gpu memory" id=(?P<rank__>\S{1,60}) .{0,120}? free=' + _SIZE.format("free")),
+    *(
+        _own("inference", rf'msg="inference compute" id=(?P<rank__>\S{{1,60}}) .{{0,300}}? {line}')
+        for line in (
+            'name="(?P<set__device>[^"]{1,80})"',
+            'description="(?P<set__device>[^"]{1,80})"',
+            "total=" + _SIZE.format("card"),
+            "available=" + _SIZE.format("free"),
+        )
+    ),
+    *(
+        _own("updating", rf'msg="updating \w{{2,8}} memory data" gpu=(?P<rank__>\S{{1,60}}) .{{0,300}}?{line}')
+        for line in (
+            'name="(?P<set__device>[^"]{1,80})"',
+            r"now\.total=" + _SIZE.format("card"),
+            r"now\.free=" + _SIZE.format("free"),
+        )
+    ),
+    _own("starting", r'msg="starting \w{2,10}(?: |-)?server" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
+    _own("starting", r'msg="starting runner" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
+)

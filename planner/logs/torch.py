@@ -1,0 +1,34 @@
+"""What PyTorch, drivers and tools print, whichever engine runs: the card, and memory that was not there.
+
+Source: torch/csrc, c10/cuda/CUDACachingAllocator.cpp, torch/utils/collect_env.py, nvidia-smi, and public reports.
+"""
+
+from planner.logs.patterns import Format, pattern
+from planner.logs.ranks import rank
+
+_CARD = r"(?P<set__device>(?:NVIDIA|AMD|Tesla|GeForce|Quadro|RTX|Radeon|Intel)[\w .()+/-]{2,60}?)"
+
+FORMAT = Format(
+    engine="transformers",
+    rank=rank,
+    is_anyones=True,
+    patterns=(
+        pattern("Tried", r"Tried to allocate <allocation__printed> (?P<unit__>[KMG]iB)", fails="memory"),
+        pattern("capacity", r"has a total capacity of <card__gib> GiB"),
+        pattern(
+            "capacity", r"has a total capacity of SIZE GiB of which <left__printed> (?P<unit__>[KMG]iB|bytes) is free"
+        ),
+        pattern("capacity", r"\(GPU \d{1,3}; <card__gib> GiB total capacity"),
+        pattern("capacity", r"already allocated; <left__printed> (?P<unit__>[KMG]iB|bytes) free"),
+        pattern("GPU", rf"\bGPU \d{{1,3}}: {_CARD}(?: \(UUID.{{0,60}})?$", is_weak=True),
+        pattern("NVIDIA", rf"\|? {{1,4}}\d{{1,3}} {{1,4}}{_CARD} {{1,20}}(?:On|Off) ", is_weak=True),
+        pattern("NVIDIA", rf"\b\d{{1,3}}: {_CARD} <card__mib>MiB$", is_weak=True),
+        pattern("GPU", rf"GPU(?:s| type)?: (?:\d{{1,2}} ?[x×] )?{_CARD}(?:$|[,(])", is_weak=True),
+        *(
+            pattern(
+                word, rf"\b{word}(?: name)?\W{{0,4}}: {{1,4}}`?(?P<model__>[\w.-]{{2,60}}/[\w.-]{{2,80}})", is_weak=True
+            )
+            for word in ("model", "Model", "MODEL")
+        ),
+    ),
+)
