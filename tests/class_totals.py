@@ -7,27 +7,51 @@ import argparse
 import json
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
-from tests.oracle import CLASS_TOTALS, library_reading
+from tests.library import can_build, completed, library_reading
 from tests.readers.knowledge import unknown_rules
 
 LENGTHS = (1, 128, 4_096)
 LAYERS = 8
+CLASS_TOTALS = Path(__file__).parent / "data" / "class_totals.json"
+
+
+def configs_of(family: str) -> list[dict[str, Any]]:
+    """The configs of *family* in the data file."""
+    cases: list[dict[str, Any]] = json.loads(CLASS_TOTALS.read_text(encoding="utf-8"))["totals"]
+    return [case["config"] for case in cases if case["config"]["model_type"] == family]
+
+
+def library_defaults(family: str) -> dict[str, Any]:
+    """*family*'s class defaults in few layers, or in its own number where fewer do not fit; all of its keys."""
+    try:
+        shallow, whole = _defaults(family, LAYERS), _defaults(family, 0)
+    except Exception:  # defaults that the class itself refuses
+        return {"model_type": family}
+    return shallow if can_build(shallow) else whole
 
 
 def shallow_config(family: str, layers: int = LAYERS) -> dict[str, Any]:
     """*family*'s class defaults with so many decoder *layers*, 0 for its own, without the keys that cost no memory."""
+    return _structural(_defaults(family, layers))
+
+
+def _defaults(family: str, layers: int) -> dict[str, Any]:
     from transformers import AutoConfig
 
     usual = AutoConfig.for_model(family).to_dict()
     cut = {"num_hidden_layers": layers} if layers else {}
     nested = "text_config" in usual and "num_hidden_layers" in usual["text_config"]
     try:
-        config = AutoConfig.for_model(family, **({"text_config": cut} if nested else cut)).to_dict()
+        config = AutoConfig.for_model(
+            **completed({"model_type": family} | ({"text_config": cut} if nested else cut))
+        ).to_dict()
     except Exception:  # a class whose other defaults only fit its own number of layers
         config = usual
-    return _structural(json.loads(json.dumps(config, default=str)))
+    plain: dict[str, Any] = json.loads(json.dumps(config, default=str))
+    return plain
 
 
 def _structural(config: Mapping[str, Any]) -> dict[str, Any]:

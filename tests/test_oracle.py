@@ -10,7 +10,8 @@ from planner.readers.hf_config import read_config
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.oracle import library_reading, our_reading
+from tests.library import expected_s, library_reading
+from tests.oracle import Verdict, compare, our_reading
 
 LENGTHS = (1, 128, 4_096)
 LAYERS = 8  # enough for every pattern below: a full layer after five sliding ones, dense layers before experts
@@ -28,6 +29,15 @@ MODELS = (
     "deepseek-v3",
 )
 
+TINY = {
+    "hidden_size": 256,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "intermediate_size": 512,
+    "vocab_size": 100,
+}
+
 
 def shallow(config: dict[str, Any]) -> dict[str, Any]:
     """*config* with only its first layers."""
@@ -40,6 +50,24 @@ def test_parameters_and_cache_are_the_librarys(name: str) -> None:
     config = shallow(presets.find_model(name).published_config)
     architecture = read_config(config, presets.knowledge())
     assert our_reading(architecture, LENGTHS) == library_reading(config, LENGTHS)
+
+
+@pytest.mark.parametrize(
+    ("config", "verdict"),
+    [
+        (TINY | {"model_type": "recurrent_gemma"}, Verdict.EQUAL),  # its state is in its modules, not in a cache
+        (TINY | {"model_type": "bart"}, Verdict.REFUSED),
+        (TINY | {"model_type": "baichuan"}, Verdict.UNKNOWN),  # a class of its own beside its weights
+    ],
+)
+def test_a_line_says_how_a_config_compares(config: dict[str, Any], verdict: Verdict) -> None:
+    assert compare(config, (1, 4)).verdict is verdict
+
+
+def test_a_prompt_is_too_long_where_each_token_takes_its_time() -> None:
+    """1 s for the first pass and 0.1 s a token: 4,096 tokens take 410 s more."""
+    assert round(expected_s({1: 1.1, 128: 13.8}, 4_096)) == 411
+    assert expected_s({1: 5.0}, 128) == 0.0
 
 
 def test_an_unknown_version_is_refused() -> None:

@@ -146,7 +146,8 @@ def _spec(mixer: Mixer, deployment: Deployment, settings: EngineSettings) -> KVC
             spec = mixer_spec(replace(mixer, window_tokens=kept), key_format, value_format)
             return replace(spec, fixed_bytes=int(settings.rule("window_counter_bytes")))
         case Recurrence():
-            extra = int(settings.rule("extra_conv_columns"))
+            is_exact = mixer.kind in settings.rule("recurrences_without_extra_column")
+            extra = 0 if is_exact else int(settings.rule("extra_conv_columns"))
             states = tuple(_state(state, extra) for state in mixer.states)
             return mixer_spec(replace(mixer, states=states), key_format, value_format)
         case _:

@@ -22,7 +22,7 @@ from planner.readers.merging_projectors import (
     phi3_v,
     step3p7,
 )
-from planner.readers.tower_parts import Parts, attention, gated, linear, norm, two_layers
+from planner.readers.tower_parts import Parts, attention, gated, linear, norm, pixels, two_layers
 from planner.readers.values import Values
 
 
@@ -61,6 +61,11 @@ def mllama(tower: Values, top: Values, text_size: int) -> Parts:
 def one_layer(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix with a bias: PaliGemma, Qwen2-Audio."""
     yield from linear("linear", text_size, tower.integer("hidden_size"))
+
+
+def fuyu(tower: Values, top: Values, text_size: int) -> Parts:
+    """No tower: patches of the image straight into the text model's width."""
+    yield from linear("vision_embed_tokens", text_size, pixels(top))
 
 
 def voxtral(tower: Values, top: Values, text_size: int) -> Parts:
@@ -212,6 +217,7 @@ PROJECTORS = {
     "one_layer": one_layer,
     "idefics3": idefics3,
     "phi3_v": phi3_v,
+    "fuyu": fuyu,
     "voxtral": voxtral,
     "muse_glimmer": muse_glimmer,
     "minimax_m3": minimax_m3,

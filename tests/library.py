@@ -1,0 +1,178 @@
+"""What transformers itself builds and caches of a config, on the meta device: exact shapes, no memory."""
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+LEARNED_BUFFERS = ("e_score_correction_bias", "tid2eid")
+"""Stored like parameters, but buffers to the library: a bias of routers, a table from tokens to experts."""
+PATIENCE_S = 90.0
+"""Recurrent layers without their kernels step through a prompt: a length that would take longer is left out."""
+_HALF_ROTATED = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}}
+_AXES = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [16, 16, 16, 16]}}
+NEEDED: Mapping[str, Mapping[str, Any]] = {
+    "chameleon": {"vocabulary_map": {"<image>": 8_711}},
+    "emu3": {"vocabulary_map": {"<image>": 151_858, "<|extra_200|>": 151_846}},
+    "glm46v": {"text_config": _HALF_ROTATED},
+    "glm4v": {"text_config": _HALF_ROTATED},
+    "glm4v_moe": {"text_config": _HALF_ROTATED},
+    "granite4_vision": {"deepstack_layer_map": [[-1, 0]]},
+    "hunyuan_v1_moe": {"head_dim": 128},
+    "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
+}
+"""What a class cannot be built or run without and has no default for; but for head_dim no memory depends on it."""
+AUTO_CLASSES = (
+    "AutoModelForImageTextToText",
+    "AutoModelForMultimodalLM",
+    "AutoModelForCausalLM",
+    "AutoModelForSeq2SeqLM",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Parameters, and the bytes of all cache tensors by tokens of one request in bf16.
+
+    Fewer lengths, or none, where the class refuses them, wants more than tokens, or asks for values that the meta
+    device does not have; *unread* says why.
+    """
+
+    parameters: int
+    cache_bytes: Mapping[int, int]
+    unread: str = ""
+
+
+def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Reading:
+    """What the model class of *config* has and keeps. Raises what the library raises where it cannot build it."""
+    with _on_meta():
+        model = _build(config)
+        total = sum(tensor.numel() for tensor in model.parameters())
+        total += sum(buffer.numel() for name, buffer in model.named_buffers() if name.endswith(LEARNED_BUFFERS))
+        cache_bytes, unread = _cache_bytes(model, lengths)
+        if not cache_bytes and (text := _text_model(model.config)) is not None:
+            cache_bytes, unread = _cache_bytes(text, lengths)
+    return Reading(parameters=total, cache_bytes=cache_bytes, unread=unread)
+
+
+def can_build(config: Mapping[str, Any]) -> bool:
+    """Whether the library makes a model of *config*."""
+    try:
+        with _on_meta():
+            _build(config)
+    except Exception:  # in as many ways as there are classes
+        return False
+    return True
+
+
+def completed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """*config* as the class can take it: with what it needs, without a quantisation, which meta tensors have not."""
+    kept = {key: value for key, value in config.items() if key != "quantization_config"}
+    for key, needed in NEEDED.get(str(config.get("model_type")), {}).items():
+        given = kept.get(key)
+        if given is None:
+            kept[key] = needed
+        elif isinstance(given, Mapping) and isinstance(needed, Mapping):
+            kept[key] = {**needed, **given}
+    return kept
+
+
+def _build(config: Mapping[str, Any]) -> Any:
+    import torch
+    from transformers import AutoConfig
+
+    model_config = AutoConfig.for_model(**completed(config))
+    return auto_class(model_config).from_config(model_config, dtype=torch.bfloat16)
+
+
+@contextmanager
+def _on_meta() -> Iterator[None]:
+    import torch
+
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def families() -> frozenset[str]:
+    """Every model_type for which the library has a class that generates text."""
+    from transformers.models.auto import modeling_auto
+
+    return frozenset().union(
+        modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES,
+    )
+
+
+def auto_class(config: Any) -> Any:
+    """The library's way to the class that generates text with *config*."""
+    import transformers
+
+    for auto in (getattr(transformers, name) for name in AUTO_CLASSES):
+        if type(config) in auto._model_mapping:
+            return auto
+    raise LookupError(f"no class generates text with {type(config).__name__}")
+
+
+def _text_model(config: Any) -> Any:
+    """The text model alone, for a class that wants an image or sound beside its tokens."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    text = config.get_text_config(decoder=True)
+    if text is config or type(text) not in AutoModelForCausalLM._model_mapping:
+        return None
+    return AutoModelForCausalLM.from_config(text, dtype=torch.bfloat16)
+
+
+def _cache_bytes(model: Any, lengths: Sequence[int]) -> tuple[dict[int, int], str]:
+    from measure.tensors import tensor_bytes
+
+    sizes: dict[int, int] = {}
+    took_s: dict[int, float] = {}
+    for tokens in lengths:
+        if expected_s(took_s, tokens) > PATIENCE_S:
+            return sizes, "its layers step through a prompt"
+        start = time.process_time()
+        try:
+            held = list(_kept(model, tokens))
+        except Exception as error:  # in as many ways as there are classes
+            return sizes, f"{type(error).__name__}: {str(error)[:80]}"
+        sizes[tokens] = tensor_bytes(held)
+        took_s[tokens] = time.process_time() - start
+    return sizes, ""
+
+
+def expected_s(took_s: Mapping[int, float], tokens: int) -> float:
+    """How long a prompt of *tokens* would take, on a line through the last two; the first pass is slow by itself."""
+    if len(took_s) < 2:
+        return 0.0
+    (short, short_s), (long, long_s) = sorted(took_s.items())[-2:]
+    return long_s + (long_s - short_s) / (long - short) * (tokens - long)
+
+
+def _kept(model: Any, tokens: int) -> Iterator[Any]:
+    """The tensors that *model* keeps of a prompt of *tokens*: in the cache that it returns, or else in its modules."""
+    import torch
+    from transformers import DynamicCache
+
+    from measure.tensors import cache_of, held_tensors
+
+    prompt = torch.zeros((1, tokens), dtype=torch.long, device="meta")
+    with torch.no_grad(), _one_sequence():
+        cache = cache_of(model(input_ids=prompt, use_cache=True))
+        if cache is None:
+            cache = DynamicCache(config=model.config)
+            model(input_ids=prompt, use_cache=True, cache=cache)
+            states = [vars(module) for module in model.modules()]
+            yield from (value for state in states for value in state.values() if isinstance(value, torch.Tensor))
+    yield from held_tensors(cache)
+
+
+def _one_sequence() -> Any:
+    """Without the look at positions for several prompts in one row, whose values the meta device does not have."""
+    return patch("transformers.masking_utils.find_packed_sequence_indices", return_value=None)
