@@ -94,6 +94,7 @@ test-vllm: $(VLLM_VENV)/.installed
 bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
+	$(BIN)/python -m bench.headers
 	$(BIN)/python -m bench.simulator
 
 readings: install-all

@@ -1,6 +1,6 @@
 """A model's own files to an Architecture: which file is read how, and what stands beside it."""
 
-import os.path
+import os
 from pathlib import Path
 
 from planner import presets
@@ -151,7 +151,7 @@ def _read_text(file: Path) -> bytes:
     _check_regular(file)
     try:
         with file.open("rb") as stream:
-            return stream.read(MAX_JSON_BYTES + 1)
+            return stream.read(min(os.fstat(stream.fileno()).st_size, MAX_JSON_BYTES) + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadFile(f"{shorten_path(file)} cannot be read: {reason}.") from error

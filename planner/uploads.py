@@ -3,7 +3,7 @@
 Weights are too large for that, and their headers stand at the beginning: a file's first megabytes are enough.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from io import BytesIO
 
@@ -14,7 +14,7 @@ from planner.formats import QuantScheme
 from planner.model_files import CONFIG, GGUF, QUANTIZATION, SAFETENSORS, read_config_text
 from planner.readers.json_text import parse_json
 from planner.records import dataclass
-from planner.units import format_bytes, format_count
+from planner.units import format_bytes, format_count, shorten
 from planner.weights import loaded_tensors, tensors_bytes
 
 MAX_FILES = 32
@@ -86,37 +86,31 @@ def _with_index(
     architecture: Architecture, name: str, content: bytes, safetensors: Mapping[str, bytes]
 ) -> Architecture:
     """Weights as stored where every file of the index is there, else a sentence about its total."""
-    from planner.readers.safetensors import index_total_bytes, read_index_files
+    from planner.readers.safetensors_index import parse_index
 
-    wanted = read_index_files(content, name)
-    if not set(wanted) - safetensors.keys():
-        return _with_heads(architecture, {file: safetensors[file] for file in wanted})
-    total = index_total_bytes(content, name)
-    return replace(architecture, warnings=(*architecture.warnings, *_total_sentence(architecture, name, total)))
+    index = parse_index(content, name)
+    if not index.files.keys() - safetensors.keys():
+        return _with_heads(architecture, {file: safetensors[file] for file in index.files})
+    sentence = _total_sentence(architecture, name, index.total_bytes)
+    return replace(architecture, warnings=(*architecture.warnings, *sentence))
 
 
 def _with_heads(architecture: Architecture, safetensors: Mapping[str, bytes]) -> Architecture:
     from planner.readers.file_tensors import with_file_tensors
     from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
-    from planner.readers.stored_tensors import StoredTensor, StoredTensors
+    from planner.readers.stored_tensors import StoredTensors, TensorTable
 
-    tensors: list[StoredTensor] = []
+    table = TensorTable()
     for name, content in safetensors.items():
         end = LENGTH_BYTES + header_length(content[:LENGTH_BYTES], name)
         if end > len(content):
             raise BadFile(f"{name} is cut within its header: give at least its first {format_count(end)} bytes.")
-        tensors += parse_header(content[LENGTH_BYTES:end], None, name)
+        table.merge(parse_header(content[LENGTH_BYTES:end], None, name))
     source = next(iter(safetensors)) if len(safetensors) == 1 else f"{len(safetensors)} safetensors files"
-    _check_unique(tensor.name for tensor in tensors)
-    return with_file_tensors(architecture, StoredTensors(source=source, tensors=tuple(tensors)))
-
-
-def _check_unique(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise BadFile(f"Tensor {name!r} is in two of the files: give those of one model.")
-        seen.add(name)
+    repeated = table.repeated()
+    if repeated is not None:
+        raise BadFile(f"Tensor {shorten(repeated)!r} is in two of the files: give those of one model.")
+    return with_file_tensors(architecture, StoredTensors(source=source, groups=table.groups()))
 
 
 def _total_sentence(architecture: Architecture, name: str, total: int | None) -> list[str]:

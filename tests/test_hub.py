@@ -195,7 +195,9 @@ def test_a_damaged_cache_is_read_again(stand_in: tuple[Hub, str]) -> None:
     _, endpoint = stand_in
     first = hub.fetch("org/tiny", endpoint)
     kept = cached_assets_path("kvbudget", namespace="org/tiny", subfolder="headers") / f"{COMMIT}.json"
-    for damage in ("", "{", '{"source": 1}', "null"):
+    kind = '{"template": "a", "dtype": "%s", "shape": [%s], "packed": [%s]}'
+    groups = [kind % wrong for wrong in (("Q4", 1, 0), ("U8", -1, 0), ("U8", 1, -1), ("U8", 1, 2**63))]
+    for damage in ("", "{", '{"source": 1}', "null", *(f'{{"source": "x", "groups": [{group}]}}' for group in groups)):
         kept.write_text(damage)
         assert hub.fetch("org/tiny", endpoint) == first
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from planner.architecture import Tensor
 from planner.formats import Role
-from planner.readers.safetensors_header import DTYPE_BITS
 from planner.readers.stored_formats import dtype_format, exact_format
+from planner.readers.stored_tensors import DTYPE_BITS
 
 _BLOCK = 64
 """Columns given to packed weights whose shape nobody tells, so that they still split over devices."""

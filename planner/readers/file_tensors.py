@@ -11,7 +11,7 @@ from planner.readers.file_layer import Reference, StoredKind, layer_tensors
 from planner.readers.packed_tensors import Weight, weights
 from planner.readers.safetensors import missing_sentence
 from planner.readers.stored_tensors import StoredTensors
-from planner.readers.tensor_roles import Part, Place, located, role_of
+from planner.readers.tensor_roles import Part, Place, place_of, role_of
 from planner.units import format_bytes, format_count
 
 _MTP = "multi_token_prediction"
@@ -69,24 +69,25 @@ def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
     found = _Sorted()
     number = len(architecture.layers)
     is_tied = not any(tensor.role is Role.HEAD for tensor in architecture.tensors)
-    for weight in weights(stored):
-        place, index = located(weight.name)
-        kind = _kind(weight, place)
+    for weight, which in weights(stored.groups):
+        place, ordinal = place_of(weight.name)
+        kind, count = _kind(weight, place), len(which.packed)
+        layers = Counter({0: count} if ordinal is None else which.numbers(ordinal))
         if place.part is Part.BUFFER:
-            found.buffer_bytes += weight.bytes
+            found.buffer_bytes += weight.bytes * count
         elif place.part is Part.TOWER:
-            found.towers[place.kind][kind] += 1
+            found.towers[place.kind][kind] += count
         elif place.part is Part.MTP:
-            found.mtp[index][kind] += 1
+            for index, in_layer in layers.items():
+                found.mtp[index][kind] += in_layer
         elif place.part is Part.LAYER:
-            if index < number:
-                found.layers[index][kind] += 1
-            else:
-                found.mtp[index - number][kind] += 1
+            for index, in_layer in layers.items():
+                kinds = found.layers[index] if index < number else found.mtp[index - number]
+                kinds[kind] += in_layer
         elif is_tied and kind.role is Role.HEAD:
-            found.tied_head_bytes += weight.bytes
+            found.tied_head_bytes += weight.bytes * count
         else:
-            found.outer[kind] += 1
+            found.outer[kind] += count
     return found
 
 

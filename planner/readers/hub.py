@@ -6,17 +6,19 @@ read as data: no code of a model runs, nothing is unpickled, and no more than he
 
 import json
 import re
+from array import array
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TypeVar
 
 from planner.borders import validate
 from planner.errors import BadFile, PlannerError, UnknownName
-from planner.readers.safetensors import INDEX, read_index_files
+from planner.readers.safetensors import INDEX
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
-from planner.readers.stored_tensors import StoredTensor, StoredTensors
+from planner.readers.safetensors_index import parse_index
+from planner.readers.stored_tensors import DTYPE_BITS, StoredTensors, TensorTable
 from planner.records import dataclass
 from planner.units import shorten
 
@@ -95,7 +97,7 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
 
     if CONFIG not in names:
         raise BadFile(f"{repo_id} has no {CONFIG} on the hub; name a repository that has the model itself.")
-    shards = read_index_files(text(INDEX), INDEX) if INDEX in names else [_SINGLE] if _SINGLE in names else []
+    shards = [*parse_index(text(INDEX), INDEX).files] if INDEX in names else [_SINGLE] if _SINGLE in names else []
     return HubModel(
         repo_id=repo_id,
         commit=commit,
@@ -105,27 +107,35 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
     )
 
 
-def _headers(repo_id: str, commit: str, shards: list[str], endpoint: str | None) -> StoredTensors:
+def _headers(repo_id: str, commit: str, shards: Iterable[str], endpoint: str | None) -> StoredTensors:
     """The tensors of *shards* by range requests, kept under the commit's name: a commit never changes."""
     from huggingface_hub import cached_assets_path
 
     kept = cached_assets_path("kvbudget", namespace=repo_id, subfolder="headers") / f"{commit}.json"
     if kept.is_file():
         try:
-            return validate(StoredTensors, json.loads(kept.read_bytes()), kept.name)
-        except (ValueError, PlannerError):
+            return _kept(kept)
+        except (ValueError, OverflowError, PlannerError):
             kept.unlink()  # written by another version, or damaged: read again
+    table = TensorTable()
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
-        found: Iterable[list[StoredTensor]] = pool.map(
-            lambda name: asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards
-        )
-        tensors = tuple(tensor for shard in found for tensor in shard)
-    stored = StoredTensors(source=f"{repo_id} at {commit[:12]}", tensors=tensors)
-    kept.write_text(json.dumps(asdict(stored)), encoding="utf-8")
+        found = pool.map(lambda name: asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards)
+        for shard in found:
+            table.merge(shard)
+    stored = StoredTensors(source=f"{repo_id} at {commit[:12]}", groups=table.groups())
+    kept.write_text(json.dumps(asdict(stored), default=list), encoding="utf-8")
     return stored
 
 
-def _header(repo_id: str, commit: str, name: str, endpoint: str | None) -> list[StoredTensor]:
+def _kept(file: Path) -> StoredTensors:
+    stored = validate(StoredTensors, json.loads(file.read_bytes()), file.name)
+    if any(group.dtype not in DTYPE_BITS or min((0, *group.shape, *group.packed)) < 0 for group in stored.groups):
+        raise ValueError(file.name)
+    groups = tuple(replace(group, packed=array("q", group.packed)) for group in stored.groups)
+    return replace(stored, groups=groups)
+
+
+def _header(repo_id: str, commit: str, name: str, endpoint: str | None) -> TensorTable:
     from huggingface_hub import hf_hub_url
 
     url = hf_hub_url(repo_id, name, revision=commit, endpoint=endpoint)

@@ -8,13 +8,14 @@ https://github.com/bitsandbytes-foundation/bitsandbytes, https://github.com/turb
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from planner.readers.safetensors_header import DTYPE_BITS
-from planner.readers.stored_tensors import StoredTensor
+from planner.readers.stored_tensors import DTYPE_BITS, StoredGroup, StoredTensor
 
 
 class Weight(NamedTuple):
@@ -44,20 +45,53 @@ _UNDERSCORED = re.compile(
 _BITSANDBYTES = re.compile(r"(.+\.weight)\.(absmax|quant_map|nested_absmax|nested_quant_map|quant_state\..+)")
 
 
-def weights(tensors: Iterable[StoredTensor]) -> Iterator[Weight]:
-    """The weights that *tensors* store, in order of their first tensor."""
-    modules: dict[str, dict[str, StoredTensor]] = {}
-    for tensor in tensors:
-        base, part = _split(tensor.name)
-        modules.setdefault(base, {})[part] = tensor
+def weights(groups: Iterable[StoredGroup]) -> Iterator[tuple[Weight, StoredGroup]]:
+    """Each kind of weight that *groups* store, named by its template, with a group that says which ones are so stored.
+
+    Weights are of one kind if they and all that lies beside them have the same types and shapes.
+    """
+    modules: dict[str, dict[str, list[StoredGroup]]] = {}
+    for group in groups:
+        base, part = _split(group.template)
+        modules.setdefault(base, {}).setdefault(part, []).append(group)
     for base, parts in modules.items():
-        main = next((parts[part] for part in (*_PACKED, "") if part in parts), None)
-        if main is None:
-            yield from (_alone(tensor, part) for part, tensor in parts.items())
-        elif len(parts) == 1 and main.name == base:
-            yield _plain(main)
-        else:
-            yield _with_companions(base, main, parts)
+        for kind, which in _alike(parts):
+            for weight in _weights(base, kind):
+                yield weight, which
+
+
+def _alike(parts: Mapping[str, list[StoredGroup]]) -> Iterator[tuple[dict[str, StoredTensor], StoredGroup]]:
+    """The parts that some weights consist of, and these weights."""
+    every = [(part, group) for part, groups in parts.items() for group in groups]
+    first = every[0][1]
+    if len(parts) == len(every) and all(_same(group.packed, first.packed) for _, group in every):
+        yield {part: group.tensor for part, group in every}, first
+        return
+    # One bit for each group that a weight has a part in.
+    chosen: dict[int, int] = {}
+    for bit, (_, group) in enumerate(every):
+        for packed in group.packed:
+            chosen[packed] = chosen.get(packed, 0) | 1 << bit
+    alike: dict[int, array[int]] = {}
+    for packed, bits in chosen.items():
+        alike.setdefault(bits, array("q")).append(packed)
+    for bits, which in alike.items():
+        kind = {part: group.tensor for bit, (part, group) in enumerate(every) if bits >> bit & 1}
+        yield kind, replace(first, packed=which)
+
+
+def _same(some: Sequence[int], others: Sequence[int]) -> bool:
+    return some == others or (len(some) == len(others) and sorted(some) == sorted(others))
+
+
+def _weights(base: str, parts: Mapping[str, StoredTensor]) -> Iterator[Weight]:
+    main = next((parts[part] for part in (*_PACKED, "") if part in parts), None)
+    if main is None:
+        yield from (_alone(tensor, part) for part, tensor in parts.items())
+    elif len(parts) == 1 and main.name == base:
+        yield _plain(main)
+    else:
+        yield _with_companions(base, main, parts)
 
 
 def _split(name: str) -> tuple[str, str]:

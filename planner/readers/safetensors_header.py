@@ -4,12 +4,17 @@ Layout: 8 bytes of little-endian header length, that many bytes of JSON, then th
 Source: https://github.com/huggingface/safetensors/blob/24b0b2857fef49be734b9ab72ce97c09bb25f5b9/README.md#format
 """
 
-import json
-from collections.abc import Mapping
+import re
+from array import array
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import pairwise
 from math import prod
+from typing import BinaryIO
 
 from planner.errors import BadFile
-from planner.readers.stored_tensors import StoredTensor
+from planner.readers.stored_tensors import DTYPE_BITS, TensorTable
+from planner.readers.unique_json import load_json
 from planner.units import format_count, shorten
 
 LENGTH_BYTES = 8
@@ -20,16 +25,17 @@ _MAX_ELEMENTS = 2**63
 _MAX_DIMENSIONS = 64
 _METADATA = "__metadata__"
 _INT = frozenset({int})
+_PIECE_BYTES = 2**18
 
-DTYPE_BITS: Mapping[str, int] = {
-    **dict.fromkeys(("F4",), 4),
-    **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
-    **dict.fromkeys(("BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"), 8),
-    **dict.fromkeys(("U16", "I16", "F16", "BF16"), 16),
-    **dict.fromkeys(("U32", "I32", "F32"), 32),
-    **dict.fromkeys(("U64", "I64", "F64", "C64"), 64),
-}
-"""Bits of one element of each type of the specification."""
+# An entry as every known writer has it; whatever looks otherwise goes the slower way through a JSON parser.
+_ENTRY = re.compile(
+    rb'\s*"(?!__metadata__")([^"\\\x00-\x1f]+)"\s*:\s*\{\s*"dtype"\s*:\s*"(\w+)"\s*,\s*"shape"\s*:\s*\[([\d,\s]*)\]\s*,'
+    rb'\s*"data_offsets"\s*:\s*\[\s*(0|[1-9]\d{0,17})\s*,\s*(0|[1-9]\d{0,17})\s*\]\s*\}\s*([,}])'
+)
+_PLAIN_METADATA = re.compile(
+    rb'\s*"__metadata__"\s*:\s*\{\s*(?:%(pair)s(?:\s*,\s*%(pair)s)*)?\s*\}\s*([,}])'
+    % {b"pair": rb'"[^"\\\x00-\x1f]*"\s*:\s*"[^"\\\x00-\x1f]*"'}
+)
 
 
 def header_length(first: bytes, what: str) -> int:
@@ -42,74 +48,134 @@ def header_length(first: bytes, what: str) -> int:
     return length
 
 
-def parse_header(text: bytes, data_bytes: int | None, what: str) -> list[StoredTensor]:
-    """The tensors in the header *text* of the file *what*, whose data take *data_bytes*, in the order of the data.
+def parse_header(text: bytes, data_bytes: int | None, what: str) -> TensorTable:
+    """The tensors in the header *text* of the file *what*, whose data take *data_bytes*.
 
     ``None``: only the file's beginning is there. Raises BadFile for what does not describe exactly these bytes.
     """
-    entries = _object(load_json(text, what, b'"data_offsets"'), what)
-    known: _Known = {}
-    placed = [_placed(name, entry, known, what) for name, entry in entries.items() if name != _METADATA]
+    return read_header(BytesIO(text), len(text), data_bytes, what)
+
+
+def read_header(file: BinaryIO, length: int, data_bytes: int | None, what: str) -> TensorTable:
+    """The same from where *file* stands, *length* bytes on; of a usual header only a piece at a time is in memory."""
+    start = file.tell()
+    try:
+        return _plain(file, length, data_bytes)
+    except _NotPlain:
+        file.seek(start)
+        return _checked_header(file.read(length), data_bytes, what)
+
+
+class _NotPlain(Exception):
+    """A header that is written in an unusual way, or is wrong."""
+
+
+def _plain(file: BinaryIO, length: int, data_bytes: int | None) -> TensorTable:
+    table, known = TensorTable(), _Known()
+    starts, ends = array("q"), array("q")
+    add = table.add
+    for name, dtype, shape, first, last in _entries(file, length):
+        start, end = int(first), int(last)
+        kind = known[dtype, shape]
+        if end - start != kind[2]:
+            raise _NotPlain
+        starts.append(start)
+        ends.append(end)
+        try:
+            add(name.decode(), kind[0], kind[1])
+        except UnicodeDecodeError:
+            raise _NotPlain from None
+    if not _fills(starts, ends, data_bytes) or table.repeated() is not None:
+        raise _NotPlain
+    return table
+
+
+def _entries(file: BinaryIO, length: int) -> Iterator[tuple[bytes, ...]]:
+    """Name, type, shape and offsets of each entry, as they are written."""
+    buffer, left, position, closed, metadata = b"", length, 0, False, 0
+    match = _ENTRY.match
+    while left:
+        piece = file.read(min(left, _PIECE_BYTES))
+        if not piece or (position == 0 and len(buffer) > 4 * _PIECE_BYTES):
+            raise _NotPlain
+        left -= len(piece)
+        if not buffer and not closed:
+            piece = _opened(piece)
+        buffer, position = buffer[position:] + piece, 0
+        while not closed:
+            found = match(buffer, position)
+            if found is None:
+                found = _PLAIN_METADATA.match(buffer, position)
+                if found is None:
+                    break
+                metadata += 1
+            else:
+                yield found.groups()[:5]
+            position, closed = found.end(), found[found.lastindex or 0] == b"}"
+    if not closed or metadata > 1 or buffer[position:].strip():
+        raise _NotPlain
+
+
+def _opened(piece: bytes) -> bytes:
+    """*piece* after the brace that opens the object."""
+    text = piece.lstrip()
+    if not text.startswith(b"{"):
+        raise _NotPlain
+    return text[1:]
+
+
+class _Known(dict[tuple[bytes, bytes], tuple[str, tuple[int, ...], int]]):
+    """By type and shape as written: both, and the bytes they take. Checkpoints have few of them and many tensors."""
+
+    def __missing__(self, key: tuple[bytes, bytes]) -> tuple[str, tuple[int, ...], int]:
+        dtype = key[0].decode()
+        bits = DTYPE_BITS.get(dtype)
+        counts = [count.strip() for count in key[1].split(b",")] if key[1].strip() else []
+        if bits is None or len(counts) > _MAX_DIMENSIONS or not all(map(_is_count, counts)):
+            raise _NotPlain
+        shape = tuple(map(int, counts))
+        size, rest = divmod(prod(shape) * bits, 8)
+        if rest or prod(shape) >= _MAX_ELEMENTS:
+            raise _NotPlain
+        self[key] = found = (dtype, shape, size)
+        return found
+
+
+def _is_count(text: bytes) -> bool:
+    return text.isdigit() and len(text) < 20 and (text == b"0" or not text.startswith(b"0"))
+
+
+def _fills(starts: "array[int]", ends: "array[int]", data_bytes: int | None) -> bool:
+    """Whether tensors from *starts* to *ends* lie one after another without a gap and take *data_bytes*."""
+    if starts[1:] == ends[:-1]:
+        first, last = (starts[0], ends[-1]) if starts else (0, 0)
+    else:
+        pairs = sorted(zip(starts, ends, strict=True))
+        if any(before[1] != after[0] for before, after in pairwise(pairs)):
+            return False
+        first, last = pairs[0][0], pairs[-1][1]
+    return first == 0 and data_bytes in (None, last)
+
+
+def _checked_header(text: bytes, data_bytes: int | None, what: str) -> TensorTable:
+    """The same through a JSON parser, with a sentence for what is wrong."""
+    entries = _object(load_json(text, what), what)
+    placed = [(*_checked(name, entry, what), name) for name, entry in entries.items() if name != _METADATA]
     placed.sort(key=lambda one: one[:2])
-    end = 0
-    for start, stop, tensor in placed:
+    table, end = TensorTable(), 0
+    for start, stop, dtype, shape, name in placed:
         if start != end:
             problem = "overlaps the tensor before it" if start < end else "leaves a gap before it"
-            raise _wrong(what, tensor.name, f"{problem} (byte {start} after byte {end})")
+            raise _wrong(what, name, f"{problem} (byte {start} after byte {end})")
         end = stop
+        table.add(name, dtype, shape)
     if data_bytes is not None and end != data_bytes:
         state = "is cut short" if end > data_bytes else "has bytes that no tensor describes"
         raise BadFile(
             f"{what} {state}: its header describes {format_count(end)} bytes of tensors and "
             f"{format_count(max(0, data_bytes))} are there."
         )
-    return [tensor for _, _, tensor in placed]
-
-
-def load_json(text: bytes, what: str, entry: bytes = b"") -> object:
-    """JSON without duplicate keys; raises BadFile where it is not, is too deep, or is not text.
-
-    *entry* stands once in each entry of the object inside: where it stands as often as there are entries, none was
-    named twice, and a name that was is only looked for otherwise, which takes twice the time.
-    """
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            raise BadFile(f"{what}: its JSON names {_repeated(pairs)!r} twice.")
-        return found
-
-    try:
-        decoded = text.decode()
-        if entry:
-            found = json.loads(decoded)
-            if isinstance(found, dict) and _is_counted(found, text, entry):
-                return found
-        return json.loads(decoded, object_pairs_hook=unique)
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{what}: byte {error.start} of its header is not UTF-8.") from None
-    except json.JSONDecodeError as error:
-        raise BadFile(f"{what}: its header is not JSON: {error.msg} at character {error.pos}.") from None
-    except RecursionError:
-        raise BadFile(f"{what}: its header is nested too deeply.") from None
-    except ValueError:
-        raise BadFile(f"{what}: its header has a number with too many digits.") from None
-
-
-def _is_counted(found: dict[str, object], text: bytes, entry: bytes) -> bool:
-    """Whether *entry* stands in *text* once for each tensor of a header, or each of an index's ``weight_map``."""
-    weight_map = found.get("weight_map")
-    entries = weight_map if isinstance(weight_map, dict) else found
-    return text.count(entry) == len(entries) - (_METADATA in entries) and text.count(b'"__metadata__"') <= 1
-
-
-def _repeated(pairs: list[tuple[str, object]]) -> str:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            break
-        seen.add(key)
-    return shorten(key)
+    return table
 
 
 def _object(value: object, what: str) -> dict[str, object]:
@@ -118,24 +184,8 @@ def _object(value: object, what: str) -> dict[str, object]:
     return value
 
 
-_Known = dict[str, tuple[tuple[int, ...], int]]
-"""By type and shape as written: the shape, kept once, and its bytes. Checkpoints have few of them and many tensors."""
-
-
-def _placed(name: str, entry: object, known: _Known, what: str) -> tuple[int, int, StoredTensor]:
-    """Where the tensor starts and ends in the data, and what it is."""
-    try:
-        dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]  # type: ignore[index]
-        counts, size = known[f"{dtype}{shape}"]
-    except (KeyError, TypeError, ValueError):
-        return _checked(name, entry, known, what)
-    if type(start) is not int or type(stop) is not int or start < 0 or stop - start != size or len(entry) != 3:  # type: ignore[arg-type]
-        return _checked(name, entry, known, what)
-    return start, stop, StoredTensor(name=name, dtype=dtype, shape=counts, bytes=size)
-
-
-def _checked(name: str, entry: object, known: _Known, what: str) -> tuple[int, int, StoredTensor]:
-    """The same for a type and shape that are met for the first time, or an entry in which something is wrong."""
+def _checked(name: str, entry: object, what: str) -> tuple[int, int, str, tuple[int, ...]]:
+    """Where the tensor starts and ends in the data, its type and its shape."""
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
         raise _wrong(what, name, "is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -153,8 +203,7 @@ def _checked(name: str, entry: object, known: _Known, what: str) -> tuple[int, i
     if 8 * (stop - start) != elements * bits:
         taken = f"{format_count(stop - start)} bytes where {format_count(elements)} elements of {dtype}"
         raise _wrong(what, name, f"takes {taken} take {format_count(-(-elements * bits // 8))}")
-    counts, size = known.setdefault(f"{dtype}{shape}", (tuple(shape), stop - start))
-    return start, stop, StoredTensor(name=name, dtype=dtype, shape=counts, bytes=size)
+    return start, stop, dtype, tuple(shape)
 
 
 def _wrong(what: str, name: str, problem: str) -> BadFile:

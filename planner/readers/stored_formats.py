@@ -3,7 +3,7 @@
 from functools import cache
 
 from planner.formats import NumberFormat, Scale
-from planner.readers.safetensors_header import DTYPE_BITS
+from planner.readers.stored_tensors import DTYPE_BITS
 
 
 @cache

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from functools import lru_cache
 
 from planner.formats import Role
+from planner.readers.stored_tensors import MARK
 from planner.records import dataclass
 
 
@@ -26,20 +27,15 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """*index* is the layer's; *name* is the tensor's inside it, without numbers, so that experts of one kind share it.
+    """*name* is the tensor's inside its layer, without numbers, so that experts of one kind share it.
 
     *kind* is a tower's: vision, audio or projector.
     """
 
     part: Part
     name: str
-    index: int = 0
     kind: str = ""
 
-
-# Numbers in a name are replaced by one mark: what remains is shared by all layers and experts, and looked up once.
-_NUMBER = re.compile(r"\.(\d{1,6})(?=\.|$)")
-_MARK = "#"
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers|layer|h|blocks|block)\.#\.")
 _MTP = re.compile(r"(?:^|\.)(?:mtp\w*|nextn\w*)\.(?:layers\.|blocks\.)?(?:#\.)?")
@@ -70,26 +66,13 @@ _HEAD = re.compile(r"(?:^|\.)(?:lm_head|embed_out|output_layer|output|head|share
 _STATE = re.compile(r"(?:^|\.)(?:\w*conv1d|conv\.conv|A_log|A|D|dt_bias|time_(?!\w*proj)\w+)(?:\.weight|\.bias)?$")
 
 
-def place_of(name: str) -> Place:
-    """Where the tensor called *name* belongs.
-
-    >>> place_of("model.layers.3.mlp.experts.17.up_proj.weight")
-    Place(part=<Part.LAYER: 2>, name='mlp.experts.up_proj.weight', index=3, kind='')
-    """
-    place, index = located(name)
-    return replace(place, index=index) if index else place
-
-
-def located(name: str) -> tuple[Place, int]:
-    """The same with the layer's index beside it, so that the tensors of a checkpoint share their places."""
-    pieces = _NUMBER.split(name.replace(_MARK, "_"))
-    place, ordinal = _place(f".{_MARK}".join(pieces[::2]))
-    return place, 0 if ordinal is None else int(pieces[2 * ordinal + 1])
-
-
 @lru_cache(maxsize=4096)
-def _place(template: str) -> tuple[Place, int | None]:
-    """The place of every tensor of a *template*, and which of its numbers is the layer's index."""
+def place_of(template: str) -> tuple[Place, int | None]:
+    """Where the tensors of a *template* belong, and which of its numbers is the layer's index, None for no layer.
+
+    >>> place_of("model.layers.#.mlp.experts.#.up_proj.weight")
+    (Place(part=<Part.LAYER: 2>, name='mlp.experts.up_proj.weight', kind=''), 0)
+    """
     layer, tower, mtp = _LAYER.search(template), _TOWER.search(template), _MTP.search(template)
     if _BUFFER.search(template):
         return _place_after(Part.BUFFER, template, 0), None
@@ -98,15 +81,15 @@ def _place(template: str) -> tuple[Place, int | None]:
         kind = "projector" if _PROJECTOR.search(tower[0]) else "audio" if _AUDIO.search(tower[0]) else "vision"
         return replace(_place_after(Part.TOWER, template, 0), kind=kind), None
     if mtp and (layer is None or mtp.start() < layer.start()):
-        ordinal = template[: mtp.end()].count(_MARK) - 1 if _MARK in mtp[0] else None
+        ordinal = template[: mtp.end()].count(MARK) - 1 if MARK in mtp[0] else None
         return _place_after(Part.MTP, template, mtp.end()), ordinal
     if layer:
-        return _place_after(Part.LAYER, template, layer.end()), template[: layer.end()].count(_MARK) - 1
+        return _place_after(Part.LAYER, template, layer.end()), template[: layer.end()].count(MARK) - 1
     return _place_after(Part.OUTER, template, 0), None
 
 
 def _place_after(part: Part, template: str, start: int) -> Place:
-    return Place(part=part, name=template[start:].replace(f".{_MARK}", ""))
+    return Place(part=part, name=template[start:].replace(f".{MARK}", ""))
 
 
 @lru_cache(maxsize=4096)

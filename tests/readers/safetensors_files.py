@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 
-from planner.readers.safetensors_header import DTYPE_BITS
+from planner.readers.stored_tensors import DTYPE_BITS
 
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]
 """Name to dtype and shape."""

@@ -27,13 +27,14 @@ def summarize(stored: StoredTensors) -> StoredSummary:
     by_role: dict[str, int] = {}
     parameters = 0
     unknown: list[str] = []
-    for weight in weights(stored):
-        place = place_of(weight.name)
+    for weight, which in weights(stored.groups):
+        place, _ = place_of(weight.name)
+        count = len(which.packed)
         dimensions = 2 if weight.shape is None else len(weight.shape)
         role = _PARTS.get(place.part) or str(role_of(place.part, place.name, dimensions))
-        by_role[role] = by_role.get(role, 0) + weight.bytes
+        by_role[role] = by_role.get(role, 0) + weight.bytes * count
         if weight.shape is None:
             unknown.append(weight.name)
         elif place.part is not Part.BUFFER:
-            parameters += prod(weight.shape)
+            parameters += prod(weight.shape) * count
     return StoredSummary(bytes_by_role=by_role, parameters=parameters, unknown=tuple(unknown))

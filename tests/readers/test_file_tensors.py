@@ -1,7 +1,6 @@
 """Checkpoints' own tensors in a config's architecture: bytes equal the files, parameters stay the model's."""
 
 from collections.abc import Callable
-from math import prod
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from planner.formats import QuantScheme
 from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.safetensors import read_safetensors
-from planner.readers.safetensors_header import DTYPE_BITS
-from planner.readers.stored_tensors import StoredTensor, StoredTensors
+from planner.readers.stored_tensors import StoredTensors, TensorTable
 from planner.weights import active_parameters, bytes_by_role, model_bytes, parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
 from tests.readers.safetensors_files import Shapes, write, write_index
@@ -427,16 +425,14 @@ _SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
 def test_odd_parts_never_lose_a_byte(parts: dict[tuple[str, str], tuple[int, ...]], data: st.DataObject) -> None:
     """Whatever companions a weight has, and whatever their shapes: an architecture of exactly these bytes."""
     dtypes = st.sampled_from(["BF16", "I32", "U8", "I8", "F8_E8M0", "I16"])
-    tensors = [
-        StoredTensor(name=name, dtype=dtype, shape=shape, bytes=prod(shape) * DTYPE_BITS[dtype] // 8)
-        for name, shape in [
-            ("lm_head.weight", (2, 3)),
-            *((f"model.layers.0.{m}.{p}", s) for (m, p), s in parts.items()),
-        ]
-        for dtype in [data.draw(dtypes)]
-    ]
+    table = TensorTable()
+    for name, shape in [
+        ("lm_head.weight", (2, 3)),
+        *((f"model.layers.0.{m}.{p}", s) for (m, p), s in parts.items()),
+    ]:
+        table.add(name, data.draw(dtypes), shape)
     config = read_config({**QWEN3_MOE, "num_hidden_layers": 1}, KNOWLEDGE, name="small")
-    stored = StoredTensors(source="x", tensors=tuple(tensors))
+    stored = StoredTensors(source="x", groups=table.groups())
     try:
         found = with_file_tensors(config, stored)
     except BadFile:

@@ -3,7 +3,8 @@
 import pytest
 
 from planner.formats import Role
-from planner.readers.tensor_roles import Part, place_of, role_of
+from planner.readers.stored_tensors import TensorTable
+from planner.readers.tensor_roles import Part, Place, place_of, role_of
 
 LAYER, OUTER, MTP, TOWER, BUFFER = Part.LAYER, Part.OUTER, Part.MTP, Part.TOWER, Part.BUFFER
 
@@ -66,10 +67,19 @@ NAMES: list[tuple[str, int, Part, int, Role | str]] = [
 ]
 
 
+def found(name: str) -> tuple[Place, int]:
+    """The place of the tensor called *name*, and its layer's index."""
+    table = TensorTable()
+    table.add(name, "BF16", ())
+    (group,) = table.groups()
+    place, ordinal = place_of(group.template)
+    return place, 0 if ordinal is None else next(group.numbers(ordinal))
+
+
 @pytest.mark.parametrize(("name", "dimensions", "part", "index", "what"), NAMES, ids=[row[0] for row in NAMES])
 def test_names(name: str, dimensions: int, part: Part, index: int, what: Role | str) -> None:
-    place = place_of(name)
-    assert (place.part, place.index) == (part, index)
+    place, number = found(name)
+    assert (place.part, number) == (part, index)
     if part is Part.TOWER:
         assert (place.kind, role_of(place.part, place.name, dimensions)) == (what, Role.TOWER)
     elif part is not Part.BUFFER:
@@ -77,9 +87,9 @@ def test_names(name: str, dimensions: int, part: Part, index: int, what: Role | 
 
 
 def test_numbers_of_experts_are_no_layers() -> None:
-    place = place_of("model.layers.3.mlp.experts.17.up_proj.weight")
-    assert (place.index, place.name) == (3, "mlp.experts.up_proj.weight")
+    place, index = found("model.layers.3.mlp.experts.17.up_proj.weight")
+    assert (index, place.name) == (3, "mlp.experts.up_proj.weight")
 
 
 def test_a_name_with_the_mark_that_stands_for_numbers() -> None:
-    assert place_of("model.layers.#.mlp.weight").part is Part.OUTER
+    assert found("model.layers.#.mlp.weight")[0].part is Part.OUTER
