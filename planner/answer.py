@@ -154,14 +154,19 @@ def _said(report: EngineReport | None) -> tuple[str, ...]:
     return () if report is None else (*report.refusals, *report.notes)
 
 
-def _warnings(architecture: Architecture, deployment: Deployment, workload: Workload) -> list[str]:
-    found = []
+def beyond_model(architecture: Architecture, tokens: int) -> tuple[str, ...]:
+    """That the model was made for fewer *tokens*; nothing where it was not, or where that is not known."""
     limit = architecture.max_position_embeddings
-    if limit is not None and workload.context_tokens > limit:
-        found.append(
-            f"{workload.context_tokens:,} tokens are more than {architecture.title} was made for ({limit:,}): "
-            "the memory is counted, the answers may be poor or the engine may refuse."
-        )
+    if limit is None or tokens <= limit:
+        return ()
+    return (
+        f"{tokens:,} tokens are more than {architecture.title} was made for ({limit:,}): the memory is counted, the "
+        "answers may be poor or the engine may refuse.",
+    )
+
+
+def _warnings(architecture: Architecture, deployment: Deployment, workload: Workload) -> list[str]:
+    found = list(beyond_model(architecture, workload.context_tokens))
     if deployment.draft is not None and (sentence := deployment.draft.warning(architecture)):
         found.append(sentence)
     if deployment.profile is not None:

@@ -84,7 +84,13 @@ def _run(words: list[str]) -> int:
     parser = _Parser(prog=f"kvbudget {name}", description=f"{text[0].upper()}{text[1:]}.", formatter_class=_Help)
     parser.set_defaults(command=name)
     command.add_arguments(parser)
-    code: int = command.run(parser.parse_args(_joined(rest)))
+    words = _joined(rest)
+    arguments = parser.parse_args(words)
+    if hasattr(command, "unused"):
+        from planner.commands.given import refuse_unused, typed
+
+        refuse_unused(typed(parser, words), command.unused(arguments))
+    code: int = command.run(arguments)
     return code
 
 

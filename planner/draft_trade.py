@@ -9,7 +9,7 @@ from planner.choices import Choices, choose, choose_draft
 from planner.draft import Draft
 from planner.errors import PlannerError
 from planner.model_files import load_model
-from planner.paced import paced
+from planner.paced import MeasuredRate, paced
 from planner.performance_presets import eight_bit_formats, speculation_overhead
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
@@ -55,18 +55,22 @@ class DraftPoint:
 
 
 def draft_points(
-    choices: Choices, wishes: Sequence[DraftWish], speed_engine: str, architecture: Architecture | None = None
+    choices: Choices,
+    wishes: Sequence[DraftWish],
+    speed_engine: str,
+    architecture: Architecture | None = None,
+    measured: Sequence[MeasuredRate] = (),
 ) -> list[DraftPoint]:
     """The plan of *choices* without a draft and with each of *wishes*, at its users and context.
 
-    *architecture* stands in for the model's name where a file was uploaded. Raises PlannerError for an acceptance that
-    is no share, and for a draft that the model cannot have.
+    *architecture* stands in for the model's name where a file was uploaded; *measured* are rates without a draft.
+    Raises PlannerError for an acceptance that is no share, and for a draft that the model cannot have.
     """
     if choices.draft_model is not None:
         raise PlannerError("A plan that has a draft already is compared with none: leave --draft-model out.")
     architecture = architecture or load_model(choices.model, choices.online)
     chosen = choose(choices, architecture)
-    ready = paced(chosen, speed_engine)
+    ready = paced(chosen, speed_engine, measured)
     model, constants = ready.model, ready.constants
     plain = _answer(choices, architecture)
     found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None))]

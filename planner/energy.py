@@ -50,8 +50,8 @@ class Energy:
 
 def stated_power(watts: float) -> Power:
     """What the user says that all devices draw."""
-    if not 0 <= watts < float("inf"):
-        raise PlannerError(f"watts = {watts:g} is not possible: it must be a number from 0 on.")
+    if not 0 < watts < float("inf"):
+        raise PlannerError(f"watts = {watts:g} is not possible: it must be a number above 0.")
     return Power(watts=watts, low_watts=watts, high_watts=watts, basis=Basis.ASSUMED, source="stated by the user")
 
 

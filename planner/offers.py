@@ -6,6 +6,7 @@ from statistics import mean
 
 from planner.answer import answer
 from planner.architecture import Architecture
+from planner.batching.trace import check_rate
 from planner.choices import Choices, choose
 from planner.cost import MILLION, SECONDS_PER_HOUR, cost
 from planner.energy import device_power
@@ -76,12 +77,10 @@ def find_offers(
     make replicas of as many cards the fastest is kept. *architecture* stands in for the model's name where a file was
     uploaded.
     """
-    for name, wish in (
-        ("tokens per second", min_tokens_per_s),
-        ("seconds to the first token", max_first_token_s or 0.0),
-    ):
-        if not 0 <= wish < float("inf"):
-            raise PlannerError(f"{wish:g} {name} are no wish: give a number from 0 on.")
+    if not 0 <= min_tokens_per_s < float("inf"):
+        raise PlannerError(f"{min_tokens_per_s:g} tokens per second are no wish: give a number from 0 on.")
+    if max_first_token_s is not None and not 0 < max_first_token_s < float("inf"):
+        raise PlannerError(f"{max_first_token_s:g} seconds to the first token are no wish: give a number above 0.")
     architecture = architecture or load_model(choices.model, choices.online)
     found = []
     for device, price in prices.items():
@@ -124,8 +123,7 @@ def find_rate_offers(
     *spare_replicas* may be lost. Replicas of 1, 2, 4 and 8 cards are tried, and of these the cheapest is kept; what
     *question* says of counts is left out. *progress* is told each card before it is tried.
     """
-    if not 0 < rate_per_s < float("inf"):
-        raise PlannerError(f"A rate of {rate_per_s:g} requests per second is not possible: it must be above 0.")
+    check_rate(rate_per_s)
     if not 0 <= spare_replicas <= MAX_DEVICES:
         raise PlannerError(f"spare_replicas = {spare_replicas:,} is not possible: give 0 to {MAX_DEVICES:,}.")
     architecture = load_model(choices.model, choices.online)

@@ -1,13 +1,45 @@
 """A plan ready for questions about its speed: by its profile where that timed the machine, else by fitted constants."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from planner.architecture import Architecture, Layer
 from planner.choices import Chosen
+from planner.deployment import Deployment
+from planner.engines import find_engine
+from planner.errors import PlannerError
 from planner.performance_presets import eight_bit_formats, find_speed_constants
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
+from planner.speed.fit import Measured, calibrate
 from planner.speed.measured import measured_constants, measured_device
-from planner.speed.work import Model, has_experts, prepare_speed
+from planner.speed.work import Model, decode_work, has_experts, prepare_speed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRate:
+    """*tokens_per_s* that one user alone got of the plan; with *context_tokens* there, ``None``: those of the plan."""
+
+    tokens_per_s: float
+    context_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tokens_per_s < float("inf"):
+            raise PlannerError(f"{self.tokens_per_s:g} measured tokens a second are not possible: above 0.")
+        if self.context_tokens is not None and self.context_tokens < 1:
+            raise PlannerError(f"A rate was measured at {self.context_tokens:,} tokens: at least one is needed.")
+
+
+_RUN_BY = {"minimum": "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
+
+
+def run_by(engine: str) -> str:
+    """Whose speed *engine* has: it is, or began as, another one that was measured; ``minimum`` has none of its own.
+
+    >>> run_by("ollama"), run_by("sglang")
+    ('llama_cpp', 'sglang')
+    """
+    return _RUN_BY.get(engine, engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +51,23 @@ class Paced:
     is_measured: bool
 
 
-def paced(chosen: Chosen, engine: str) -> Paced:
-    """Constants of *engine*, unless the plan's profile has a speed of its own.
+def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) -> Paced:
+    """Constants of *engine*, narrowed by what was *measured*, unless the plan's profile has a speed of its own.
 
-    Raises PlannerError for a card whose rates are not known, and for a profile of another machine.
+    Raises PlannerError for a card whose rates are not known, for a profile of another machine, for points that cannot
+    be, and where a part of the model does not lie on its cards.
     """
     deployment, profile = chosen.deployment, chosen.deployment.profile
     if profile is None or profile.speed is None:
+        _check_on_cards(chosen.architecture, deployment)
         model = prepare_speed(chosen.architecture, deployment, eight_bit_formats())
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
+        if measured:
+            points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
+            constants = calibrate(constants, points)
         return Paced(model=model, constants=constants, is_measured=False)
+    if measured:
+        raise PlannerError("The profile says how fast this machine is: leave --measured out.")
     profile.check(deployment.subject(chosen.architecture.name))
     device = measured_device(deployment.device, profile.speed)
     source = f"measured on {profile.subject.device}, {len(profile.passes)} passes"
@@ -37,3 +76,28 @@ def paced(chosen: Chosen, engine: str) -> Paced:
         constants=measured_constants(deployment.engine, device, profile.speed, source),
         is_measured=True,
     )
+
+
+def _point(model: Model, rate: MeasuredRate, context_tokens: int) -> Measured:
+    work = decode_work(model, 1, rate.context_tokens or context_tokens)
+    return Measured(work=work, seconds=1 / rate.tokens_per_s)
+
+
+def _check_on_cards(architecture: Architecture, deployment: Deployment) -> None:
+    """Main memory is read at a rate of its own, which no data sheet of a card says."""
+    ranks = find_engine(deployment.engine).ranks(architecture, deployment)
+    there = _contents(layer for rank in ranks for layer in rank.layers)
+    if any(part < whole for part, whole in zip(there, _contents(architecture.layers), strict=True)):
+        raise PlannerError(
+            f"A part of {architecture.title} lies in main memory, and how fast that is read is not known: its speed "
+            "can be measured, not planned. Leave all layers on the card, or give a profile that timed the machine."
+        )
+
+
+def _contents(layers: Iterable[Layer]) -> tuple[int, int]:
+    """How many tensors and mixers *layers* have together."""
+    tensors = mixers = 0
+    for layer in layers:
+        tensors += len(layer.tensors)
+        mixers += len(layer.mixers)
+    return tensors, mixers

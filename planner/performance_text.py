@@ -96,7 +96,7 @@ def cost_text(result: Cost) -> str:
     return "\n".join([*lines, *(f"Note: {note}" for note in notes)])
 
 
-def batch_speculation_text(result: BatchSpeculation) -> str:
+def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str]) -> str:
     """Faster or slower for all requests together, and where the time of a pass goes."""
     overhead = speculation_overhead()
     word = "Faster" if result.speedup > 1 else "Slower" if result.speedup < 1 else "No faster, no slower"
@@ -112,6 +112,7 @@ def batch_speculation_text(result: BatchSpeculation) -> str:
             f"  a pass, all three         {format_seconds(result.pass_s):>8}  yields {result.expected_tokens:.2f} "
             f"tokens: {result.expected_tokens:.2f} × {format_seconds(result.step_s)} ÷ {format_seconds(result.pass_s)} "
             f"= {result.speedup:.2f}",
+            *(f"Note: {warning}" for warning in warnings),
         ]
     )
 
@@ -142,11 +143,14 @@ def _tokens(point: DraftPoint) -> str:
     return "any length" if point.max_context_tokens is None else f"{point.max_context_tokens:,}"
 
 
-def outcome_text(outcome: Outcome, skipped: int) -> str:
-    """Throughput in a sentence, then how long requests took, then how slots and blocks were used."""
+def outcome_text(
+    outcome: Outcome, ends: tuple[Outcome, Outcome] | None, error: float, skipped: int, warnings: Sequence[str]
+) -> str:
+    """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used."""
     lines = [
         f"{outcome.requests:,} requests in {format_seconds(outcome.makespan_s)}: "
         f"{outcome.output_tokens_per_s:,.1f} tokens/s, {outcome.requests_per_s:,.2f} requests/s.",
+        *_ends_lines(ends, error),
         "",
         f"  {'':22} {'mean':>10} {'p50':>10} {'p95':>10} {'p99':>10} {'longest':>10}",
         _spread_line("latency", outcome.latency),
@@ -170,7 +174,18 @@ def outcome_text(outcome: Outcome, skipped: int) -> str:
             lines.append(f"  saved by sharing       {pool.saved_block_share:.1%} of the blocks")
     if skipped:
         lines.append(f"Note: {skipped:,} rows of the trace have no answer and were left out.")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"Note: {warning}" for warning in warnings)])
+
+
+def _ends_lines(ends: tuple[Outcome, Outcome] | None, error: float) -> list[str]:
+    """Over the range of the speed model; steps that were stated have none."""
+    if ends is None:
+        return []
+    fast, slow = ends
+    return [
+        f"Steps may take {error:.0%} more or less: {slow.output_tokens_per_s:,.1f} to {fast.output_tokens_per_s:,.1f} "
+        f"tokens/s, answers within {format_seconds(fast.latency.p95_s)} to {format_seconds(slow.latency.p95_s)} (95%)."
+    ]
 
 
 def _spread_line(name: str, spread: Spread) -> str:

@@ -1,6 +1,7 @@
 """A plan as the simulator sees it: how long steps take, and how many cache blocks memory leaves."""
 
 import math
+from collections.abc import Sequence
 
 from planner.architecture import Architecture
 from planner.batching.server import Schedule, Server
@@ -9,7 +10,7 @@ from planner.batching.trace import Trace
 from planner.budget import prepare
 from planner.capacity import concurrency
 from planner.choices import Choices, choose
-from planner.paced import paced
+from planner.paced import MeasuredRate, paced
 from planner.records import dataclass
 from planner.speed.answer import step_time
 from planner.speed.constants import SpeedConstants
@@ -32,21 +33,29 @@ def mean_tokens(trace: Trace) -> int:
 
 
 def served(
-    choices: Choices, slots: int, block_tokens: int, speed_engine: str, architecture: Architecture | None = None
+    choices: Choices,
+    slots: int,
+    block_tokens: int,
+    speed_engine: str,
+    architecture: Architecture | None = None,
+    measured: Sequence[MeasuredRate] = (),
+    constants: SpeedConstants | None = None,
 ) -> Served:
     """Steps by the speed model at the context of *choices*, and the pool by the memory model.
 
-    *architecture* stands in for ``choices.model`` where it is loaded already.
+    *architecture* stands in for ``choices.model`` where it is loaded already. *measured* narrows the range;
+    *constants* are used instead where a measurement of another split gave them.
     """
     Server(schedule=Schedule.CONTINUOUS, slots=slots, block_tokens=block_tokens)  # refuses what no server can have
     chosen = choose(choices, architecture)
-    found = paced(chosen, speed_engine)
+    found = paced(chosen, speed_engine, measured)
+    constants = constants or found.constants
     tokens = chosen.workload.context_tokens
     # Requests of their usual length, not one as long as the pool: windows and states are each request's own.
     requests = concurrency(prepare(chosen.architecture, chosen.deployment), tokens)
     return Served(
         model=found.model,
-        constants=found.constants,
-        step_time=step_time(found.model, found.constants, slots, tokens),
+        constants=constants,
+        step_time=step_time(found.model, constants, slots, tokens),
         pool_blocks=None if requests == math.inf else int(requests * tokens) // block_tokens,
     )

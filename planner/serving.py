@@ -1,7 +1,7 @@
 """How many requests a second, and users, really: within a latency target, over ways to use the cards, one node lost."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import mean
 
@@ -9,15 +9,17 @@ from planner.architecture import Architecture
 from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
 from planner.batching.server import Schedule, Server
 from planner.batching.targets import Sustained, Target, sustained
-from planner.batching.trace import Trace
-from planner.choices import Choices
+from planner.batching.trace import Trace, longest_tokens
+from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.kv_cache import bytes_for, model_specs
 from planner.model_files import load_model
+from planner.paced import MeasuredRate, paced
 from planner.paging import blocks_for
 from planner.records import dataclass
 from planner.served import Served, mean_tokens, served
 from planner.speed.answer import prompt_seconds
+from planner.speed.constants import SpeedConstants
 
 MAX_DEVICES = 4_096
 
@@ -45,6 +47,11 @@ class ServingQuestion:
         for name, count in (("device_count", self.device_count), ("node_devices", self.node_devices)):
             if count is not None and not 1 <= count <= MAX_DEVICES:
                 raise PlannerError(f"{name} = {count:,} is not possible: give 1 to {MAX_DEVICES:,} cards.")
+        if self.node_devices is not None and self.node_devices > self.device_count:
+            raise PlannerError(
+                f"node_devices = {self.node_devices:,} is not possible: of {self.device_count:,} cards in all so many "
+                "cannot fail together."
+            )
         if not 0 <= self.think_s <= 1e6:
             raise PlannerError(f"think_s = {self.think_s:g} is not possible: give 0 to 1,000,000 seconds.")
         if self.link_bytes_per_s is not None and not 0 < self.link_bytes_per_s < math.inf:
@@ -99,19 +106,25 @@ class ServingOption:
 
 
 def serving_options(
-    choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture | None = None
+    choices: Choices,
+    question: ServingQuestion,
+    speed_engine: str,
+    architecture: Architecture | None = None,
+    measured: Sequence[MeasuredRate] = (),
 ) -> list[ServingOption]:
     """Every split of the cards into replicas of 1, 2, 4 … of them, the largest rate first.
 
     Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
-    split the model is left out. *architecture* stands in for the model's name where a file was uploaded.
+    split the model is left out, but *measured* rates are of the cards as *choices* split them. *architecture* stands in
+    for the model's name where a file was uploaded.
     """
     architecture = architecture or load_model(choices.model, choices.online)
+    constants = paced(choose(choices, architecture), speed_engine, measured).constants if measured else None
     found = [
         option
         for power in range(question.device_count.bit_length())
         if question.device_count % 2**power == 0
-        for option in _options(choices, question, speed_engine, 2**power, architecture)
+        for option in _options(choices, question, speed_engine, 2**power, architecture, constants)
     ]
     return sorted(found, key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas))
 
@@ -133,7 +146,12 @@ def replica_rate(
 
 
 def _options(
-    choices: Choices, question: ServingQuestion, speed_engine: str, tensor_parallel: int, architecture: Architecture
+    choices: Choices,
+    question: ServingQuestion,
+    speed_engine: str,
+    tensor_parallel: int,
+    architecture: Architecture,
+    constants: SpeedConstants | None,
 ) -> Iterator[ServingOption]:
     asked = replace(
         choices,
@@ -145,7 +163,7 @@ def _options(
         data_parallel=None,
         replicas=1,
     )
-    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
+    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture, constants=constants)
     replicas = question.device_count // tensor_parallel
     lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
     bare = ServingOption(
@@ -175,8 +193,7 @@ def _options(
 
 def _fits(replica: Served, question: ServingQuestion) -> bool:
     trace, pool = question.trace, replica.pool_blocks
-    longest = max(map(int.__add__, trace.prompt_tokens, trace.output_tokens))
-    return pool is None or blocks_for(longest, question.block_tokens) <= pool
+    return pool is None or blocks_for(longest_tokens(trace), question.block_tokens) <= pool
 
 
 def _together(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:

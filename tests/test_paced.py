@@ -1,15 +1,18 @@
 """Whose speed a plan is asked with: a machine's own where its profile timed it, else an engine's on such cards."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from planner.choices import Choices, choose
 from planner.cli import main
+from planner.errors import PlannerError
 from planner.export import to_json
-from planner.paced import paced
+from planner.paced import MeasuredRate, paced
 from planner.served import served
 from planner.speed.work import decode_work
 from tests.test_calibration import LOCAL, MACHINE
@@ -52,4 +55,79 @@ def test_cost_and_capacity_of_a_machine_follow_its_profile(tmp_path: Path, capsy
 def test_a_profile_and_a_measured_point_are_one_too_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["speed", "--model", "llama-3.2-1b", "--memory", "20GiB", "--engine", "transformers", "--weights", "fp32"]
     assert main([*words, "--profile", machine_file(tmp_path), "--measured", "2"]) == 2
-    assert "leave --measured out" in capsys.readouterr().err
+    assert "--measured has no effect with a --profile that timed the machine" in capsys.readouterr().err
+
+
+def test_a_profile_stands_before_measured_points_in_the_library(tmp_path: Path) -> None:
+    choices = replace(LOCAL, profile=machine_file(tmp_path))
+    with pytest.raises(PlannerError, match="The profile says how fast this machine is"):
+        paced(choose(choices), "vllm", [MeasuredRate(tokens_per_s=2.0)])
+
+
+CARD = ["--model", "llama-3.1-8b", "--device", "rtx-4090", "--json"]
+REQUESTS = ["--requests", "40", "--prompt", "200", "--output", "40"]
+MEASURED = ["--measured", "48@8192"]
+
+
+@pytest.mark.parametrize(
+    ("words", "spread"),
+    [
+        (["speed"], lambda said: said["tokens_per_s"]["high"] / said["tokens_per_s"]["low"]),
+        (
+            ["simulate", *REQUESTS, "--rate", "5"],
+            lambda said: said["slow"]["latency"]["mean_s"] / said["fast"]["latency"]["mean_s"],
+        ),
+        (
+            ["capacity", *REQUESTS, "--max-ttft", "1", "--slots", "8"],
+            lambda said: said[0]["rate_high_per_s"] / said[0]["rate_low_per_s"],
+        ),
+        (["cost", "--price", "1"], lambda said: said["energy"]["high_joules"] / said["energy"]["low_joules"]),
+    ],
+)
+def test_one_measured_point_narrows_every_command(
+    words: list[str], spread: Callable[[Any], float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for more in ([], MEASURED):
+        main([*words, *CARD, *more])
+        found.append(spread(json.loads(capsys.readouterr().out)))
+    assert 1 < found[1] < found[0]
+
+
+def test_a_measured_point_moves_what_a_draft_is_worth(capsys: pytest.CaptureFixture[str]) -> None:
+    """A step takes as long as was measured: 48 tokens a second of one user are 20.8 ms."""
+    words = ["speculate", "--acceptance", "0.7", "--draft-tokens", "4", "--draft-cost", "0.1", "--batch", "1", *CARD]
+    assert main([*words, "--context", "8192", *MEASURED]) == 0
+    assert json.loads(capsys.readouterr().out)["step_s"] == pytest.approx(1 / 48)
+
+
+@pytest.mark.parametrize(
+    ("engine", "setting"),
+    [("llama_cpp", "n_gpu_layers=4"), ("llama_cpp", "no_kv_offload=true"), ("vllm", "cpu_offload_gb=4")],
+)
+def test_what_lies_in_main_memory_has_no_planned_speed(engine: str, setting: str) -> None:
+    chosen = choose(Choices(model="llama-3.1-8b", device="rtx-4090", engine=engine, set=(setting,)))
+    with pytest.raises(PlannerError, match="lies in main memory"):
+        paced(chosen, engine)
+    assert paced(choose(Choices(model="llama-3.1-8b", device="rtx-4090", engine=engine)), engine).constants
+
+
+def test_speed_follows_the_engine_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    for engine, of in (("minimum", "vllm"), ("ollama", "llama_cpp"), ("sglang", "sglang")):
+        main(["speed", *CARD, "--engine", engine])
+        assert json.loads(capsys.readouterr().out)["engine"] == of
+
+
+def test_more_than_the_model_was_made_for_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """131,072 tokens are Llama-3.1's limit."""
+    card = ["--model", "llama-3.1-8b", "--device", "h200-sxm"]
+    long = ["--prompt", "140000", "--output", "1000"]
+    drawn = ["--requests", "20", "--sigma", "0", "--slots", "2"]
+    for words in (
+        ["speed", *card, "--context", "141000"],
+        ["cost", *card, *long, "--users", "1", "--price", "1"],
+        ["simulate", *card, *long, *drawn],
+        ["capacity", *card, *long, *drawn, "--max-ttft", "600"],
+    ):
+        main(words)
+        assert "141,000 tokens are more than Llama-3.1-8B was made for (131,072)" in capsys.readouterr().out, words

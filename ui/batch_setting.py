@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from planner.answer import Answer
 from planner.batching.outcome import Outcome
 from planner.batching.server import Schedule, Server
+from planner.batching.simulate import RANGE_LIMIT
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.targets import saturated
 from planner.batching.trace import Trace
@@ -14,8 +15,8 @@ from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.served import Served, mean_tokens, served
 from ui import own_config
-from ui.pace import ready
-from ui.requests import AT_RANDOM, FILE, TEXTBOOK, Wish, drawn_trace, file_trace
+from ui.pace import Pace, PaceWish, ready
+from ui.requests import AT_RANDOM, FILE, Wish, drawn_trace, file_trace
 from ui.runs import run
 from ui.scenario import Scenario
 from ui.server_fields import ServerWish
@@ -25,13 +26,14 @@ BUSY = 0.8
 SAMPLE = 2_000
 """So many requests say what a server takes."""
 DRAWN_REQUESTS = 600
-RANGE_LIMIT = 50_000
-"""Requests up to which the same is run with faster and slower steps, for the range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """*error*: how far the steps' times may be off, 0 where they are given. *rate*: of requests that come at random."""
+    """*error*: how far the steps' times may be off, 0 where they are given. *rate*: of requests that come at random.
+
+    *pace*: whose steps they are; ``None`` where all take the same.
+    """
 
     wish: Wish
     trace: Trace
@@ -39,6 +41,7 @@ class Setting:
     step_time: StepTime
     error: float
     rate: float | None
+    pace: Pace | None = None
 
     @property
     def begin_s(self) -> float:
@@ -76,12 +79,14 @@ class Setting:
         return run(self.trace, server, step_time, name, self.closed_loop_users, bar_requests)
 
 
-def setting(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> Setting:
-    """Everything that is asked; a rate that nobody gave is a share of what the server takes.
+def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish | None) -> Setting:
+    """Everything that is asked; without a *pace_wish* every step takes the same.
+
+    A rate that nobody gave is a share of what the server takes.
 
     Raises PlannerError where the plan has no speed or no room, and for requests that can never fit.
     """
-    if wish.kind == TEXTBOOK:
+    if pace_wish is None:
         return Setting(
             wish=wish,
             trace=drawn_trace(wish, wish.rate),
@@ -92,12 +97,12 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> Sett
         )
     assert plan.answer is not None
     wish = replace(wish, prefix=server.prefix_tokens)
-    ready(plan, engine)  # refuses a card whose speed is not known, in the pages' words
+    pace = ready(plan, pace_wish)
     rate = wish.rate
     if wish.kind != FILE and wish.arrival == AT_RANDOM and rate is None:
-        rate = _usual_rate(plan, wish, server, engine)
+        rate = _usual_rate(plan, wish, server, pace)
     trace = file_trace(wish) if wish.kind == FILE else drawn_trace(wish, rate)
-    replica = _replica(plan.choices, plan.answer, trace, server, engine)
+    replica = _replica(plan.choices, plan.answer, trace, server, pace)
     servers = server.servers(replica.pool_blocks, plan.answer.kv_bytes_per_token, chunks=True)
     servers[Schedule.CONTINUOUS].check(trace)
     return Setting(
@@ -107,22 +112,24 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> Sett
         step_time=replica.step_time,
         error=replica.constants.p90_error,
         rate=rate,
+        pace=pace,
     )
 
 
-def _usual_rate(plan: Scenario, wish: Wish, server: ServerWish, engine: str) -> float:
+def _usual_rate(plan: Scenario, wish: Wish, server: ServerWish, pace: Pace) -> float:
     """A share of what slots that are refilled at once take, to two digits."""
     assert plan.answer is not None
     sample = drawn_trace(replace(wish, requests=min(wish.requests, SAMPLE)), None)
-    replica = _replica(plan.choices, plan.answer, sample, server, engine)
+    replica = _replica(plan.choices, plan.answer, sample, server, pace)
     refilled = server.servers(replica.pool_blocks, 0.0, chunks=False)[Schedule.CONTINUOUS]
     refilled.check(sample)
     return float(f"{BUSY * saturated(sample, refilled, replica.step_time):.2g}")
 
 
-def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, engine: str) -> Served:
+def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:
     asked = replace(choices, context=mean_tokens(trace), users=1)
-    found = served(asked, server.slots, server.block_tokens, engine, own_config.architecture())
+    architecture, wish = own_config.architecture(), pace.wish
+    found = served(asked, server.slots, server.block_tokens, wish.engine, architecture, wish.measured)
     if found.pool_blocks == 0:
         raise PlannerError(
             f"{answer.model} leaves no room for caches on {answer.device}: see Plan for what would make room."

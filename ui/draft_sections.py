@@ -85,7 +85,7 @@ def trade_section(plan: Scenario, pace: Pace, kind: str, sibling: str, acceptanc
             share = acceptance if chosen else published_acceptance(each).typical
             wishes.append(DraftWish(name=name, acceptance=share, draft_tokens=tokens if chosen else None))
     try:
-        points = draft_points(plan.choices, wishes, pace.engine, own_config.architecture())
+        points = draft_points(plan.choices, wishes, pace.wish.engine, own_config.architecture(), pace.wish.measured)
     except PlannerError as error:
         st.markdown(str(error))
         return

@@ -102,7 +102,7 @@ def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
         memory=fields["memory"] if stated else None,
         device_count=None if fields["device_count"] == 1 else fields["device_count"],
         weights=_weights(fields),
-        quantize=None if fields["quantize"] == USUAL else fields["quantize"],
+        quantize=None if fields["quantize"] == USUAL or _weights(fields) is None else fields["quantize"],
         **_caches(fields, own_cache),
         engine=fields["engine"],
         engine_version=fields["engine_version"].strip() or None,
@@ -188,4 +188,4 @@ def _caches(fields: State, own_cache: NumberFormat | None) -> dict[str, str | No
     if both == SIXTEEN_BIT:
         both = "bf16" if own_cache is not None and not own_cache.is_unquantized else None
     key, value = (None if fields[name] == SAME else fields[name] for name in ("kv_cache_k", "kv_cache_v"))
-    return {"kv_cache": both, "kv_cache_k": key, "kv_cache_v": value}
+    return {"kv_cache": None if key and value else both, "kv_cache_k": key, "kv_cache_v": value}

@@ -8,33 +8,41 @@ import streamlit as st
 from planner.answer import Answer
 from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
-from planner.performance_presets import eight_bit_formats, find_speed_constants, speed_constants
+from planner.paced import MeasuredRate, paced, run_by
+from planner.performance_presets import speed_constants
 from planner.speed.constants import SpeedConstants
-from planner.speed.fit import Measured, calibrate
-from planner.speed.work import Model, decode_work, has_experts, prepare_speed
+from planner.speed.work import Model, has_experts
 from ui import fields
 from ui.scenario import Scenario
 
-MINIMUM = "minimum"
-DEFAULT_ENGINE = "vllm"
+DEFAULT_ENGINE = run_by("minimum")
 """Whose speed is planned where the set-up names no engine that was ever measured."""
 FROM_SET_UP = "as the set-up"
-RUN_BY = {"ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
-"""Engines that are, or began as, another one whose speed was measured."""
 MAX_ANSWER = 2**20
 FASTEST = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PaceWish:
+    """Whose constants are asked for, and what one user alone was seen to get."""
+
+    engine: str
+    measured: tuple[MeasuredRate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """A model whose speed can be planned, and with what. *problem*: why a measured point was not used."""
+    """A model whose speed can be planned, and with what. *problem*: why a measured point was not used.
+
+    *wish* has the measured points that were; *is_measured*: a profile of the set-up timed the machine itself.
+    """
 
     chosen: Chosen
     answer: Answer
     model: Model
     constants: SpeedConstants
-    engine: str
-    measured: float | None = None
+    wish: PaceWish
+    is_measured: bool = False
     problem: str = ""
 
     @property
@@ -46,12 +54,27 @@ class Pace:
         return self.chosen.workload.users
 
     @property
-    def p90_error(self) -> float:
-        return self.constants.p90_error
-
-    @property
     def is_calibrated(self) -> bool:
-        return self.measured is not None and not self.problem
+        return bool(self.wish.measured)
+
+
+def pace_fields(plan: Scenario) -> PaceWish:
+    """Whose speed it is, and one measured point of it; a profile that timed the machine leaves nothing to ask."""
+    assert plan.chosen is not None
+    profile = plan.chosen.deployment.profile
+    if profile is not None and profile.speed is not None:
+        st.caption(
+            f":material/speed: Steps as measured on {profile.subject.device}: the profile *{plan.choices.profile}* of "
+            "the set-up timed the machine."
+        )
+        return PaceWish(engine=DEFAULT_ENGINE)
+    with st.grid(2, min_column_width=250):
+        engine = engine_field(plan)
+        rate = measured_field(plan.chosen.workload.context_tokens)
+    if not rate:
+        return PaceWish(engine=engine)
+    point = MeasuredRate(tokens_per_s=rate, context_tokens=plan.chosen.workload.context_tokens)
+    return PaceWish(engine=engine, measured=(point,))
 
 
 def engine_field(plan: Scenario) -> str:
@@ -60,19 +83,20 @@ def engine_field(plan: Scenario) -> str:
     known = sorted({name for name, _, with_experts in speed_constants() if with_experts == experts})
     picked = fields.choice(
         "speed_engine",
-        "Speed of which engine",
+        "As fast as which engine",
         [FROM_SET_UP, *known],
         FROM_SET_UP,
-        help="Constants are fitted to public measurements, by engine and kind of card. "
+        help="How well each engine uses each kind of card is taken from public measurements of it. "
         f"*{FROM_SET_UP}*: the engine there, or {DEFAULT_ENGINE} where it names none.",
     )
     if picked != FROM_SET_UP:
         return picked
-    named = RUN_BY.get(plan.choices.engine, plan.choices.engine)
+    named = run_by(plan.choices.engine)
     if named in known:
         return named
-    if named != MINIMUM:
-        st.caption(f":material/info: The speed of {named} was never fitted: that of {DEFAULT_ENGINE} is planned.")
+    st.caption(
+        f":material/info: Of {named} no public measurements are used here: figures are those of {DEFAULT_ENGINE}."
+    )
     return DEFAULT_ENGINE
 
 
@@ -105,14 +129,14 @@ def measured_field(context_tokens: int) -> float | None:
     """Tokens a second that one user was seen to get."""
     return fields.figure(
         "measured",
-        f"Measured on your machine: tokens/s of one user at {context_tokens:,} tokens",
+        f"Measured by you: tokens/s of one user, {context_tokens:,} tokens",
         None,
         0.0,
         FASTEST,
         format="%g",
         placeholder="such as 52.3",
-        help="One measured point takes the place of how well the engine reads memory, and the range becomes that of "
-        "calibrated figures.",
+        help="One point of your own machine says how well it reads memory, and every range on these pages becomes that "
+        "of points so near. Ask for a long answer with nobody else there, and take its tokens a second.",
     )
 
 
@@ -122,34 +146,40 @@ def prompt_tokens(context_tokens: int, answer_tokens: int) -> tuple[int, int]:
     return max(1, context_tokens - answer), answer
 
 
-def ready(plan: Scenario, engine: str, measured: float | None = None) -> Pace:
+def ready(plan: Scenario, wish: PaceWish) -> Pace:
     """The plan with its constants; raises PlannerError where its speed is not known."""
     assert plan.chosen is not None
     assert plan.answer is not None
     chosen = plan.chosen
-    if chosen.deployment.device.bandwidth_bytes_per_s is None:
+    device, profile = chosen.deployment.device, chosen.deployment.profile
+    if device.bandwidth_bytes_per_s is None and (profile is None or profile.speed is None):
         raise PlannerError(
-            f"How fast {chosen.deployment.device.title} reads its memory is not known, and that decides the speed: "
+            f"How fast {device.title} reads its memory is not known, and that decides the speed: "
             "choose a card by its name in the set-up."
         )
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
-    constants = find_speed_constants(engine, chosen.deployment.device.name, has_experts(model.architecture))
-    problem = ""
-    if measured:
+    found, problem = paced(chosen, wish.engine), ""
+    if wish.measured:
         try:
-            point = Measured(work=decode_work(model, 1, chosen.workload.context_tokens), seconds=1 / measured)
-            constants = calibrate(constants, [point])
+            found = paced(chosen, wish.engine, wish.measured)
         except PlannerError as error:
-            problem = str(error)
+            wish, problem = replace(wish, measured=()), str(error)
     return Pace(
         chosen=chosen,
         answer=plan.answer,
-        model=model,
-        constants=constants,
-        engine=engine,
-        measured=measured or None,
+        model=found.model,
+        constants=found.constants,
+        wish=wish,
+        is_measured=found.is_measured,
         problem=problem,
     )
+
+
+def pace_words(pace: Pace) -> list[str]:
+    """The options of a command that say the same as the fields."""
+    if pace.is_measured:
+        return []
+    points = [f"{rate.tokens_per_s:g}@{rate.context_tokens}" for rate in pace.wish.measured]
+    return ["--speed-engine", pace.wish.engine, *(word for point in points for word in ("--measured", point))]
 
 
 def command(choices: Choices, verb: str, *more: str) -> str:

@@ -23,6 +23,7 @@ from planner.units import format_seconds
 from ui import fields, own_config
 from ui.batch_setting import Setting
 from ui.figure import figure
+from ui.pace import PaceWish
 from ui.scenario import Scenario
 from ui.serving_chart import serving_bars
 
@@ -30,7 +31,7 @@ LIMIT = 5_000
 """Requests up to which rates are tried: each is a run of its own."""
 
 
-def patience_section(plan: Scenario, found: Setting, engine: str) -> None:
+def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     """Asks for a target, and answers for the server of the page; then for as many cards as there are."""
     title, sentence = st.empty(), st.empty()
     title.header("How many requests a second, really?", anchor=False)
@@ -52,10 +53,10 @@ def patience_section(plan: Scenario, found: Setting, engine: str) -> None:
     )
     title.header(sustained_title(middle), anchor=False)
     sentence.markdown(sustained_sentence(middle, slow, fast, target))
-    _cluster(plan, found, target, engine)
+    _cluster(plan, found, target, wish)
 
 
-def _cluster(plan: Scenario, found: Setting, target: Target, engine: str) -> None:
+def _cluster(plan: Scenario, found: Setting, target: Target, wish: PaceWish) -> None:
     """Ways to use several cards: large replicas, many small ones, prompts and answers apart."""
     assert plan.answer is not None
     title, sentence, place = st.empty(), st.empty(), st.container()
@@ -90,7 +91,7 @@ def _cluster(plan: Scenario, found: Setting, target: Target, engine: str) -> Non
     title.header("Several cards", anchor=False)
     try:
         model = own_config.architecture()
-        options = _options(plan.choices, question, hash(question), engine, hash(model), model)
+        options = _options(plan.choices, question, hash(question), wish, hash(model), model)
     except PlannerError as error:
         sentence.markdown(f":orange[:material/edit:] {error}")
         return
@@ -108,10 +109,10 @@ def _sustained(_trace: Trace, trace: int, server: Server, step_time: StepTime, t
 
 @st.cache_data(max_entries=32, show_spinner="Trying every way to share the cards out …")
 def _options(
-    choices: Choices, _question: ServingQuestion, question: int, engine: str, own: int, _architecture: object
+    choices: Choices, _question: ServingQuestion, question: int, wish: PaceWish, own: int, _architecture: object
 ) -> list[ServingOption]:
     """*question* and *own* stand for what Streamlit would take long to tell apart, or cannot."""
-    return serving_options(choices, _question, engine, _architecture)  # type: ignore[arg-type]
+    return serving_options(choices, _question, wish.engine, _architecture, wish.measured)  # type: ignore[arg-type]
 
 
 def _option_figure(options: Sequence[ServingOption]) -> None:

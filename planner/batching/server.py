@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from planner.batching.trace import Trace
+from planner.batching.trace import Trace, longest_tokens
 from planner.errors import PlannerError
 from planner.paging import blocks_for
 
@@ -105,7 +105,7 @@ class Server:
             )
         if self.pool_blocks is None:
             return
-        longest = max(prompt + output for prompt, output in zip(trace.prompt_tokens, trace.output_tokens, strict=True))
+        longest = longest_tokens(trace)
         needed = self.shared_blocks + self.own_blocks(longest)
         if needed > self.pool_blocks:
             raise PlannerError(

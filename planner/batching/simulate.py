@@ -1,15 +1,17 @@
 """A trace through a server: the one call for every schedule."""
 
 from collections.abc import Callable
-from operator import add
 
 from planner.batching.continuous import ContinuousServer
 from planner.batching.outcome import Outcome, summarise
 from planner.batching.server import Schedule, Server
 from planner.batching.static import run_static
 from planner.batching.step_time import StepTime
-from planner.batching.trace import Trace
+from planner.batching.trace import Trace, longest_tokens
 from planner.errors import PlannerError
+
+RANGE_LIMIT = 50_000
+"""Requests up to which the ends of a range are run as well."""
 
 
 def simulate(
@@ -37,5 +39,21 @@ def simulate(
         return summarise(timings, trace.output_tokens, server.slots, pool=None)
     run = ContinuousServer(trace, server, step_time, closed_loop_users, bar_requests, progress)
     timings = run.run()
-    reserved_tokens = server.reserved_tokens or max(map(add, trace.prompt_tokens, trace.output_tokens))
+    reserved_tokens = server.reserved_tokens or longest_tokens(trace)
     return summarise(timings, trace.output_tokens, server.slots, run.pool.use(reserved_tokens))
+
+
+def simulate_ends(
+    trace: Trace, server: Server, step_time: StepTime, error: float, closed_loop_users: int | None = None
+) -> tuple[Outcome, Outcome] | None:
+    """The same with the fast and the slow end of steps that may be off by *error* to both sides, a share of 1.
+
+    ``None`` where there is no range, and for more than RANGE_LIMIT requests, which would take their time.
+    """
+    if not error or len(trace) > RANGE_LIMIT:
+        return None
+    fast, slow = (
+        simulate(trace, server, step_time.scaled(factor), closed_loop_users=closed_loop_users)
+        for factor in (1 / (1 + error), 1 + error)
+    )
+    return fast, slow

@@ -8,7 +8,7 @@ from planner.batching.outcome import Outcome
 from planner.batching.server import Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import TICKS_PER_S, StepTime
-from planner.batching.trace import Trace
+from planner.batching.trace import Trace, check_rate
 from planner.errors import PlannerError
 
 FIRST_TOKEN, PACE, THROUGHPUT = "time to first token", "time per token", "throughput"
@@ -63,6 +63,7 @@ class Sustained:
 
 def at_rate(trace: Trace, requests_per_s: float) -> Trace:
     """The same requests in the same rhythm, so much slower or faster that they come at *requests_per_s* on average."""
+    check_rate(requests_per_s)
     end = trace.arrivals_s[-1]
     if end <= 0:
         raise PlannerError("Requests that all come at once have no rate: give a trace or a distribution with arrivals.")

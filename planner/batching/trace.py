@@ -91,8 +91,6 @@ def synthetic_trace(
     """
     if not 1 <= requests <= MAX_REQUESTS:
         raise PlannerError(f"requests = {requests:,} is not possible: it must be between 1 and {MAX_REQUESTS:,}.")
-    if requests_per_s is not None and not 0 < requests_per_s < float("inf"):
-        raise PlannerError(f"A rate of {requests_per_s:g} requests per second is not possible: it must be above 0.")
     random_numbers = random.Random(seed)
     return Trace(
         arrivals_s=poisson_arrivals(requests, requests_per_s, random_numbers),
@@ -102,10 +100,22 @@ def synthetic_trace(
     )
 
 
+def longest_tokens(trace: Trace) -> int:
+    """Prompt and answer of the longest request."""
+    return max(map(int.__add__, trace.prompt_tokens, trace.output_tokens))
+
+
+def check_rate(requests_per_s: float) -> None:
+    """Raises PlannerError for what is no rate of requests."""
+    if not 0 < requests_per_s < float("inf"):
+        raise PlannerError(f"A rate of {requests_per_s:g} requests per second is not possible: it must be above 0.")
+
+
 def poisson_arrivals(requests: int, requests_per_s: float | None, random_numbers: random.Random) -> tuple[float, ...]:
     """Arrivals whose gaps are exponential; all at 0 without a rate."""
     if requests_per_s is None:
         return (0.0,) * requests
+    check_rate(requests_per_s)
     return tuple(accumulate(random_numbers.expovariate(requests_per_s) for _ in range(requests)))
 
 

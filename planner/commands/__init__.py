@@ -1,4 +1,7 @@
-"""One module a command, imported when it is called: ``add_arguments(parser)`` and ``run(arguments) -> exit code``."""
+"""One module a command, imported when it is called: ``add_arguments(parser)`` and ``run(arguments) -> exit code``.
+
+One whose options depend on each other also has ``unused(arguments)``: which of them have no effect beside the others.
+"""
 
 COMMANDS = {
     "plan": ("planner.commands.plan", "one model on one card: what fits, and every byte"),

@@ -1,16 +1,19 @@
 import argparse
 from dataclasses import asdict
 
+from planner.answer import beyond_model
 from planner.batching.targets import MANY, Target
+from planner.batching.trace import check_rate, longest_tokens
 from planner.commands import DOES_NOT_FIT, DONE
+from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
-from planner.commands.requests import LEAST_REQUESTS, add_requests, requests_from
+from planner.commands.pace import add_pace, speed_engine, unused_in_speed
+from planner.commands.requests import LEAST_REQUESTS, add_requests, requests_from, unused_requests
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.model_files import load_model
 from planner.serving import ServingQuestion, serving_options
 from planner.units import parse_bytes
-
-DEFAULT_ENGINE = "vllm"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,17 +33,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--block-tokens", type=whole, default=16, help="tokens of a cache block; default 16")
     server.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
     server.add_argument("--link", help="prefill and decode apart too: a link between replicas, a second, such as 50GB")
-    server.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
     add_requests(parser)
     add_storage(parser)
+    add_pace(parser)
     add_json(parser)
+
+
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_requests(arguments)
+    yield from unused_in_speed(arguments)
+    yield ("context",), "where requests come with lengths of their own: say --prompt and --output"
+    yield ("host_memory",), "here: replicas lie on their cards alone"
+    if arguments.device_count == 1:
+        yield ("node_devices",), "for one card"
+        yield ("link",), "for one card: prompts and answers apart need at least two"
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("Give a target: --max-ttft, --max-time-per-token, or both, in seconds.")
-    if arguments.rate is not None and arguments.rate <= 0:
-        raise PlannerError("--rate takes requests a second, a number above 0.")
+    if arguments.rate is not None:
+        check_rate(arguments.rate)
     if arguments.requests is None and arguments.trace is None:
         arguments.requests = max(LEAST_REQUESTS, MANY * arguments.slots)
     question = ServingQuestion(
@@ -54,11 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
         think_s=arguments.think,
         link_bytes_per_s=None if arguments.link is None else parse_bytes(arguments.link, "link"),
     )
-    options = serving_options(choices_from(arguments, device_count=None), question, arguments.speed_engine)
+    choices = choices_from(arguments, device_count=None)
+    options = serving_options(choices, question, speed_engine(arguments), measured=arguments.measured)
     if arguments.json:
         print(to_json([asdict(option) for option in options]))
     else:
         from planner.serving_text import serving_text
 
-        print(serving_text(options, question, arguments.rate))
+        beyond = beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace))
+        print("\n".join([serving_text(options, question, arguments.rate), *(f"Note: {words}" for words in beyond)]))
     return DONE if options[0].rate_per_s > 0 and options[0].rate_per_s >= (arguments.rate or 0) else DOES_NOT_FIT

@@ -3,12 +3,14 @@ import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from planner.answer import answer
+from planner.answer import answer, beyond_model
 from planner.batching.targets import Target
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.exports import add_format, rows_as, write
+from planner.commands.given import Unused
 from planner.commands.options import add_storage, choices_from, number, whole
+from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
 from planner.commands.requests import requests_drawn
 from planner.cost import Cost, cost
 from planner.deployment import Workload
@@ -22,7 +24,8 @@ from planner.price_files import load_prices
 from planner.serving import ServingQuestion
 from planner.verdict import as_if
 
-DEFAULT_ENGINE = "vllm"
+_MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
+_ONE = ("device", "memory", "price", "tensor_parallel", "watts", "measured", "profile", "host_memory")
 NOTHING = "No card of the table does this; ask for less context, users or speed."
 
 
@@ -40,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watts", type=number, help="what one device draws; default: by the limit of its power, where known"
     )
-    parser.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
+    add_pace(parser)
     many = parser.add_argument_group("the cheapest of many")
     many.add_argument("--prices", type=Path, help="TOML, device = price an hour, or CSV: device, price_per_hour")
     many.add_argument("--min-tokens-per-s", type=number, default=0.0, help="what each user must get")
@@ -52,6 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     many.add_argument("--spare", type=whole, default=0, help="with --rate: replicas that may be lost; default 0")
     add_format(parser)
     parser.add_argument("--save", type=Path, metavar="FILE", help="write to this file instead of stdout")
+
+
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_in_speed(arguments)
+    of_rate = ("max_time_per_token", "sigma", "slots", "spare")
+    if arguments.prices is None:
+        yield _MANY, "for one kind of card: it looks for the cheapest of a table, --prices FILE"
+        yield ("context",), "where --prompt and --output say how long a request is"
+        return
+    yield _ONE, "with --prices, which names the cards; replicas of 1, 2, 4 and 8 are tried"
+    if arguments.rate is None:
+        yield of_rate, "without --rate"
+    else:
+        yield ("users", "context"), "with --rate, which decides how many requests are there at once"
+        yield ("min_tokens_per_s",), "with --rate: say --max-time-per-token"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -66,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one_card(arguments: argparse.Namespace) -> int:
-    if arguments.rate is not None or arguments.format not in ("text", "json"):
-        raise PlannerError("--rate and tables are for --prices FILE; one card's cost is text or --json.")
-    result = _cost(arguments)
+    if arguments.format not in ("text", "json"):
+        raise PlannerError("Tables are for --prices FILE; one card's cost is text or --json.")
+    result, fits = _cost(arguments)
     if arguments.format == "json":
         text = to_json(result)
     else:
@@ -76,16 +95,18 @@ def _one_card(arguments: argparse.Namespace) -> int:
 
         text = cost_text(result)
     write(f"{text}\n", arguments.save, "--save")
-    return DOES_NOT_FIT if result.warnings else DONE
+    return DONE if fits else DOES_NOT_FIT
 
 
-def _cost(arguments: argparse.Namespace) -> Cost:
+def _cost(arguments: argparse.Namespace) -> tuple[Cost, bool]:
+    """What one kind of card costs, and whether memory holds what was asked."""
     chosen = choose(choices_from(arguments))
-    found = paced(chosen, arguments.speed_engine)
+    found = paced(chosen, speed_engine(arguments), arguments.measured)
     count = chosen.deployment.device_count
     context_tokens = arguments.prompt + arguments.output
     workload = Workload(context_tokens=context_tokens, users=arguments.users)
     memory = answer(chosen.architecture, chosen.deployment, workload)
+    check_host_memory(arguments, memory)
     result = cost(
         found.model,
         found.constants,
@@ -97,18 +118,18 @@ def _cost(arguments: argparse.Namespace) -> Cost:
         if arguments.watts is None
         else stated_power(count * arguments.watts),
     )
-    return result if memory.fits else replace(result, warnings=(as_if(memory),))
+    as_if_it_fitted = () if memory.fits else (as_if(memory),)
+    beyond = beyond_model(chosen.architecture, context_tokens)
+    return replace(result, warnings=(*as_if_it_fitted, *beyond)), memory.fits
 
 
 def _offers(arguments: argparse.Namespace) -> list[Row]:
-    if arguments.max_time_per_token is not None:
-        raise PlannerError("--max-time-per-token goes with --rate; for users say --min-tokens-per-s.")
     found = find_offers(
         choices_from(
             arguments, context=arguments.prompt + arguments.output if arguments.context is None else arguments.context
         ),
         load_prices(arguments.prices),
-        speed_engine=arguments.speed_engine,
+        speed_engine=speed_engine(arguments),
         prompt_tokens=arguments.prompt,
         output_tokens=arguments.output,
         min_tokens_per_s=arguments.min_tokens_per_s,
@@ -118,8 +139,6 @@ def _offers(arguments: argparse.Namespace) -> list[Row]:
 
 
 def _rate_offers(arguments: argparse.Namespace) -> list[Row]:
-    if arguments.min_tokens_per_s:
-        raise PlannerError("--min-tokens-per-s is for users; with --rate say --max-time-per-token.")
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     question = ServingQuestion(
@@ -132,7 +151,7 @@ def _rate_offers(arguments: argparse.Namespace) -> list[Row]:
         load_prices(arguments.prices),
         question,
         arguments.rate,
-        arguments.speed_engine,
+        speed_engine(arguments),
         arguments.spare,
         progress=_tell if sys.stderr.isatty() else None,
     )

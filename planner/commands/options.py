@@ -7,8 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from planner.choices import QUANTIZE, Choices
-from planner.engines import ENGINES
+from planner.commands.given import Unused
+from planner.engines import ENGINES, find_engine
+from planner.engines.base import PerRequest
 from planner.export import Row, to_json
+from planner.formats import CHECKPOINT
 
 _MAX_DIGITS = 20
 
@@ -40,14 +43,14 @@ def names(text: str) -> list[str]:
     return found
 
 
-def add_kv_cache(parser: argparse.ArgumentParser) -> None:
+def add_kv_cache(parser: argparse._ActionsContainer) -> None:
     """The cache format, for keys and values alike."""
     parser.add_argument(
         "--kv-cache", help="format of keys and values; default 16-bit unless the checkpoint says otherwise"
     )
 
 
-def add_storage(parser: argparse.ArgumentParser) -> None:
+def add_storage(parser: argparse._ActionsContainer) -> None:
     """How the model is stored and what is asked of it: the options of ``plan`` that tables and searches share."""
     parser.add_argument("--quantize", choices=QUANTIZE, help="which tensors take --weights; default linear")
     add_kv_cache(parser)
@@ -82,7 +85,7 @@ def add_draft(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
 
 
-def add_online(parser: argparse.ArgumentParser) -> None:
+def add_online(parser: argparse._ActionsContainer) -> None:
     """``--online``."""
     parser.add_argument(
         "--online", action="store_true", help="read a Hugging Face id from the hub: configs and headers only"
@@ -92,6 +95,28 @@ def add_online(parser: argparse.ArgumentParser) -> None:
 def add_json(parser: argparse.ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument("--json", action="store_true", help="JSON on stdout and nothing else")
+
+
+def unused_storage(arguments: argparse.Namespace) -> Unused:
+    """What another option of ``add_storage`` has decided already."""
+    if arguments.kv_cache_k is not None and arguments.kv_cache_v is not None:
+        yield ("kv_cache",), "with --kv-cache-k and --kv-cache-v, which say both"
+    if arguments.overhead is not None:
+        yield ("display",), "with --overhead, which is everything beside weights and cache"
+
+
+def unused_quantize(arguments: argparse.Namespace) -> Unused:
+    """How a format is applied, where none was named."""
+    weights = arguments.weights if isinstance(arguments.weights, list) else [arguments.weights]
+    if all(name in (None, CHECKPOINT) for name in weights):
+        yield ("quantize",), "without --weights: a checkpoint's own formats stay"
+
+
+def unused_host_memory(arguments: argparse.Namespace) -> Unused:
+    """Its size, where the engine never leaves anything there."""
+    own: object = type(find_engine(arguments.engine)).host_items
+    if own is PerRequest.host_items:
+        yield ("host_memory",), f"with the engine {arguments.engine}, which leaves nothing in main memory"
 
 
 def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:

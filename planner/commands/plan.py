@@ -1,9 +1,19 @@
 import argparse
 
 from planner.answer import answer
-from planner.choices import choose
+from planner.choices import Chosen, choose
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_draft, add_json, add_storage, choices_from, whole
+from planner.commands.given import Unused
+from planner.commands.options import (
+    add_draft,
+    add_json,
+    add_storage,
+    choices_from,
+    unused_quantize,
+    unused_storage,
+    whole,
+)
+from planner.errors import PlannerError
 from planner.export import to_json
 
 
@@ -32,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_storage(arguments)
+    yield from unused_quantize(arguments)
+
+
 def run(arguments: argparse.Namespace) -> int:
     choices = choices_from(arguments)
     if arguments.launch:
@@ -39,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         choices = parse_launch(choices.engine, arguments.launch, choices)
     chosen = choose(choices)
+    _check_experts(chosen)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
     if arguments.json:
         print(to_json(result))
@@ -47,3 +64,20 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(plan_text(choices, chosen.architecture, result))
     return DONE if result.fits else DOES_NOT_FIT
+
+
+def _check_experts(chosen: Chosen) -> None:
+    """Raises PlannerError for experts that are to be shared where there are none, or too few devices."""
+    deployment = chosen.deployment
+    ranks, devices = deployment.expert_parallel, deployment.tensor_parallel * deployment.data_parallel
+    if ranks == 1:
+        return
+    if not any(tensor.active > 0 for layer in chosen.architecture.layers for tensor in layer.tensors):
+        raise PlannerError(
+            f"--expert-parallel has no effect: {chosen.architecture.title} has no experts; leave it out."
+        )
+    if ranks > devices:
+        raise PlannerError(
+            f"expert_parallel = {ranks:,} shares the experts over more devices than there are, {devices:,}: raise "
+            "--tensor-parallel or --data-parallel."
+        )

@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from planner.batching.targets import MANY
+from planner.batching.targets import MANY, at_rate
 from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
+from planner.commands.given import Unused
 from planner.commands.options import number, whole
 from planner.errors import BadFile, PlannerError
 from planner.performance_presets import find_request_set
@@ -31,19 +32,32 @@ def add_requests(parser: argparse.ArgumentParser) -> None:
     requests.add_argument("--seed", type=whole, default=0)
 
 
+def unused_requests(arguments: argparse.Namespace) -> Unused:
+    """Lengths that a file or a workload gives itself."""
+    lengths = ("prompt", "output", "sigma", "longest")
+    if arguments.trace is not None:
+        yield (*lengths, "seed"), "with --trace, which has requests of its own"
+    if arguments.workload is not None:
+        yield (*lengths, "requests"), "with --workload, which has requests of its own"
+    if arguments.trace is None and arguments.workload is None and arguments.sigma == 0:
+        yield ("longest",), "with --sigma 0: all lengths are equal"
+
+
 def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -> Trace:
-    """The requests; drawn ones come at *requests_per_s*, those of a file when the file says."""
+    """The requests, which come at *requests_per_s*; without a rate those of a file when it says, others at once."""
     given = [name for name in ("trace", "workload") if getattr(arguments, name) is not None]
     if len(given) > 1 or (not given and arguments.requests is None):
         raise PlannerError("Give the requests as --trace FILE, as --workload NAME, or as --requests N; one of them.")
     if arguments.workload is not None:
         return shuffled_trace(find_request_set(arguments.workload), requests_per_s, arguments.seed)
     if arguments.trace is not None:
-        return _read(arguments.trace, arguments.requests)
+        found = _read(arguments.trace, arguments.requests)
+        return found if requests_per_s is None else at_rate(found, requests_per_s)
+    longest = arguments.longest if arguments.sigma else max(arguments.prompt, arguments.output, LONGEST)
     return synthetic_trace(
         arguments.requests,
-        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=arguments.longest),
-        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=arguments.longest),
+        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=longest),
+        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=longest),
         requests_per_s,
         arguments.seed,
         getattr(arguments, "shared_prefix", 0),

@@ -1,25 +1,49 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 
+from planner.answer import beyond_model
 from planner.batching.server import Schedule, Server, Tier
-from planner.batching.simulate import simulate
+from planner.batching.simulate import simulate, simulate_ends
 from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.trace import Trace
-from planner.choices import Choices
+from planner.batching.trace import Trace, longest_tokens
 from planner.commands import DONE
-from planner.commands.options import add_json, number, whole
-from planner.commands.requests import add_requests, requests_from
+from planner.commands.given import Unused
+from planner.commands.options import add_json, add_storage, choices_from, number, whole
+from planner.commands.pace import add_pace, speed_engine, unused_in_speed
+from planner.commands.requests import add_requests, requests_from, unused_requests
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.records import dataclass
 from planner.served import mean_tokens, served
 
 _PROGRESS_STEP = 50_000
+_STATED = ("sequence_ms", "context_token_us", "prompt_token_us")
+_PLANNED = (
+    *("model", "device", "memory", "weights", "tensor_parallel", "pipeline_parallel", "speed_engine", "measured"),
+    *("quantize", "kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
+    *("host_memory", "profile", "display", "overhead"),
+)
+_PAGED = ("host_us", "host_blocks", "disk_us", "disk_blocks", "reserved_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """How long steps take, *error* to both sides, and the cache blocks that there are."""
+
+    times: StepTime
+    pool_blocks: int | None
+    error: float = 0.0
+    warnings: tuple[str, ...] = ()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_requests(parser)
-    parser.add_argument("--rate", type=number, help="Poisson arrivals a second; default: all present at the start")
+    parser.add_argument(
+        "--rate", type=number, help="requests a second; default: as the trace says, others all present at the start"
+    )
+    parser.add_argument("--at-once", action="store_true", help="all present at the start, whatever the trace says")
     parser.add_argument("--closed-loop", type=whole, metavar="USERS", help="users who ask again when answered")
 
     server = parser.add_argument_group("server")
@@ -36,14 +60,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     server.add_argument("--disk-blocks", type=whole, help="blocks that the disk has room for; default: any number")
     server.add_argument("--reserved-tokens", type=whole, help="what a server without paging reserves a request")
 
-    model = parser.add_argument_group("time of one step and cache blocks, from a model on a device")
+    model = parser.add_argument_group("time of one step and cache blocks, from a model on a device; options of 'plan'")
     model.add_argument("--model", help="preset name or alias, file, or folder")
     model.add_argument("--device", help="a name from 'kvbudget devices'")
+    model.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
     model.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
-    model.add_argument("--kv-cache", help="format of keys and values; default 16-bit")
     model.add_argument("--tensor-parallel", type=whole)
-    model.add_argument("--engine", default="minimum", help="whose memory rules leave room for blocks")
-    model.add_argument("--speed-engine", default="vllm", help="whose constants to use; default vllm")
+    model.add_argument("--pipeline-parallel", type=whole)
+    add_storage(model)
+    add_pace(model)
 
     step = parser.add_argument_group("time of one step, stated instead")
     step.add_argument("--step-ms", type=number, help="whatever is in it: reading the weights")
@@ -54,27 +79,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_requests(arguments)
+    if arguments.step_ms is not None:
+        yield _PLANNED, "with --step-ms, which states the time of a step"
+    else:
+        yield _STATED, "without --step-ms: the model and the device decide"
+        yield from unused_in_speed(arguments)
+        yield ("context",), "where requests come with lengths of their own"
+        yield ("host_memory",), "here: of main memory --host-us and --host-blocks say what evicted caches find there"
+    if arguments.closed_loop is not None:
+        yield ("rate", "at_once"), "with --closed-loop, whose users ask when they have their answer"
+    if arguments.at_once:
+        yield ("rate",), "with --at-once"
+    if arguments.trace is None and arguments.rate is None and arguments.closed_loop is None:
+        yield ("wait_to_fill",), "where all requests are present at the start: give a --rate"
+    if arguments.trace is None:
+        yield ("at_once",), "without a --trace: all are present at the start, unless --rate says otherwise"
+    if arguments.schedule == Schedule.STATIC:
+        yield _PAGED, "with the schedule 'static': a whole batch reserves what it needs before it starts"
+        if arguments.pool_blocks is None and arguments.model is None:
+            yield ("block_tokens",), "with the schedule 'static' and no --pool-blocks"
+    if arguments.host_us is None and arguments.disk_us is None:
+        return
+    if arguments.pool_blocks is None and arguments.model is None:
+        yield ("host_us", "host_blocks", "disk_us", "disk_blocks"), "without --pool-blocks: nothing is ever evicted"
+
+
 def run(arguments: argparse.Namespace) -> int:
-    if (arguments.step_ms is None) == (arguments.model is None or arguments.device is None):
+    card = arguments.device is not None or arguments.memory is not None
+    if (arguments.step_ms is None) == (arguments.model is None or not card):
         raise PlannerError("Give the time of a step as --step-ms, or --model and --device to have it planned.")
     if arguments.bars < 0:
         raise PlannerError("--bars takes how many requests to list, 0 or more.")
     trace = requests_from(arguments, arguments.rate)
-    times, pool_blocks = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
+    if arguments.at_once:
+        trace = replace(trace, arrivals_s=(0.0,) * len(trace))
+    steps = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
+    server = _server(arguments, steps.pool_blocks)
     outcome = simulate(
         trace,
-        _server(arguments, pool_blocks),
-        times,
+        server,
+        steps.times,
         closed_loop_users=arguments.closed_loop,
         bar_requests=arguments.bars,
         progress=_progress(len(trace)) if sys.stderr.isatty() else None,
     )
+    ends = simulate_ends(trace, server, steps.times, steps.error, arguments.closed_loop)
     if arguments.json:
-        print(to_json(outcome))
+        fast, slow = ends or (None, None)
+        shown = asdict(outcome) | {"step_error": steps.error, "fast": fast, "slow": slow, "warnings": steps.warnings}
+        print(to_json(shown))
     else:
         from planner.performance_text import outcome_text
 
-        print(outcome_text(outcome, trace.skipped))
+        print(outcome_text(outcome, ends, steps.error, trace.skipped, steps.warnings))
     return DONE
 
 
@@ -102,7 +162,7 @@ def _tiers(arguments: argparse.Namespace) -> Iterator[Tier]:
             raise PlannerError(f"--{key}-blocks says how many, --{key}-us how fast: give both.")
 
 
-def _stated(arguments: argparse.Namespace) -> tuple[StepTime, int | None]:
+def _stated(arguments: argparse.Namespace) -> _Steps:
     times = affine_step_time(
         slots=arguments.slots,
         fixed_s=arguments.step_ms / 1e3,
@@ -110,27 +170,26 @@ def _stated(arguments: argparse.Namespace) -> tuple[StepTime, int | None]:
         per_context_token_s=arguments.context_token_us / 1e6,
         per_prompt_token_s=arguments.prompt_token_us / 1e6,
     )
-    return times, arguments.pool_blocks
+    return _Steps(times=times, pool_blocks=arguments.pool_blocks)
 
 
-def _planned(arguments: argparse.Namespace, trace: Trace) -> tuple[StepTime, int | None]:
+def _planned(arguments: argparse.Namespace, trace: Trace) -> _Steps:
     """Step times by the speed model and the blocks that memory leaves, unless they are stated."""
-    choices = Choices(
-        model=arguments.model,
-        device=arguments.device,
-        weights=arguments.weights,
-        kv_cache=arguments.kv_cache,
-        tensor_parallel=arguments.tensor_parallel,
-        engine=arguments.engine,
-        context=mean_tokens(trace),
-    )
-    found = served(choices, arguments.slots, arguments.block_tokens, arguments.speed_engine)
+    choices = choices_from(arguments, context=mean_tokens(trace))
+    engine = speed_engine(arguments)
+    found = served(choices, arguments.slots, arguments.block_tokens, engine, measured=arguments.measured)
+    architecture = found.model.architecture
     if found.pool_blocks == 0:
         raise PlannerError(
-            f"{found.model.architecture.title} leaves no room for caches on {found.model.deployment.device.title}; "
+            f"{architecture.title} leaves no room for caches on {found.model.deployment.device.title}; "
             "see 'kvbudget plan' for what would fit."
         )
-    return found.step_time, found.pool_blocks if arguments.pool_blocks is None else arguments.pool_blocks
+    return _Steps(
+        times=found.step_time,
+        pool_blocks=found.pool_blocks if arguments.pool_blocks is None else arguments.pool_blocks,
+        error=found.constants.p90_error,
+        warnings=beyond_model(architecture, longest_tokens(trace)),
+    )
 
 
 def _progress(total: int) -> Callable[[int], None]:

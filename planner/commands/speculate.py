@@ -1,9 +1,13 @@
 import argparse
 from dataclasses import asdict
 
+from planner.answer import Answer, answer
 from planner.choices import Choices, choose, choose_draft
-from planner.commands import DONE
+from planner.commands import DOES_NOT_FIT, DONE
+from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
+from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
+from planner.draft import EAGLE, MTP, NGRAM
 from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
@@ -11,10 +15,17 @@ from planner.paced import paced
 from planner.performance_presets import eight_bit_formats, speculation_overhead
 from planner.speculation import acceptance_for, speculate
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
+from planner.verdict import as_if
 
 HEAD = "head"
 """In place of a draft model's name: the model's own prediction layers, else a head like its last layer."""
-DEFAULT_ENGINE = "vllm"
+_SERVER = ("batch", "model", "device")
+_NEEDED = "--model, --device and --batch, how many requests decode together"
+_TOGETHER = (
+    *("weights", "tensor_parallel", "draft_model", "draft_weights", "speed_engine", "measured", "quantize"),
+    *("kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
+    *("host_memory", "profile", "display", "overhead"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together.add_argument("--tensor-parallel", type=whole)
     together.add_argument("--draft-model", help="instead of --draft-cost: a model, mtp, eagle, ngram, or head")
     together.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
-    together.add_argument("--speed-engine", default=DEFAULT_ENGINE, help="whose constants to use; default vllm")
     together.add_argument(
         "--draft",
         type=_wish,
@@ -42,14 +52,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="instead of all these: the context that a draft costs and the speed that it gains; repeat it for more",
     )
     add_storage(parser)
+    add_pace(parser)
     add_json(parser)
 
 
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    if not arguments.draft and all(getattr(arguments, name) is None for name in _SERVER):
+        yield _TOGETHER, f"for one request alone; with {_NEEDED} it is planned for many at once"
+        return
+    yield from unused_in_speed(arguments)
+    if arguments.draft:
+        alone = ("acceptance", "tokens_per_pass", "draft_cost", "draft_model", "draft_weights")
+        yield alone, "with --draft, which names each draft with its acceptance"
+    elif arguments.draft_cost is not None:
+        yield ("draft_model", "draft_weights"), "with --draft-cost, which says what drafting takes"
+    elif arguments.draft_model is not None and arguments.draft_model.strip().lower() in (HEAD, EAGLE, MTP, NGRAM):
+        yield ("draft_weights",), f"with --draft-model {arguments.draft_model}, which is no model of its own"
+
+
 def run(arguments: argparse.Namespace) -> int:
-    alone = ("batch", "model", "device")
-    given = [name for name in alone if getattr(arguments, name) is not None]
-    if (given or arguments.draft) and len(given) < len(alone):
-        raise PlannerError("Many requests at once need --batch, --model and --device; or give none of the three.")
+    given = [name for name in _SERVER if getattr(arguments, name) is not None]
+    if arguments.draft and len(given) < len(_SERVER):
+        raise PlannerError(f"--draft is weighed on a server: give {_NEEDED}, such as --batch 1.")
+    if given and len(given) < len(_SERVER):
+        raise PlannerError(f"Many requests at once need {_NEEDED}; or give none of the three.")
     if arguments.draft:
         return _trade(arguments)
     if arguments.tokens_per_pass is not None and arguments.draft_tokens is not None:
@@ -73,14 +100,14 @@ def _choices(arguments: argparse.Namespace) -> Choices:
 
 
 def _trade(arguments: argparse.Namespace) -> int:
-    alone = ("acceptance", "tokens_per_pass", "draft_cost", "draft_model")
-    if any(getattr(arguments, name) is not None for name in alone):
-        raise PlannerError("--draft names each draft with its acceptance: leave --acceptance and the like out.")
     wishes = [
         DraftWish(name=wish.name, acceptance=wish.acceptance, draft_tokens=arguments.draft_tokens)
         for wish in arguments.draft
     ]
-    points: list[DraftPoint] = draft_points(_choices(arguments), wishes, arguments.speed_engine)
+    choices = _choices(arguments)
+    plain = choose(choices)
+    check_host_memory(arguments, answer(plain.architecture, plain.deployment, plain.workload))
+    points: list[DraftPoint] = draft_points(choices, wishes, speed_engine(arguments), measured=arguments.measured)
     if arguments.json:
         print(to_json([asdict(point) for point in points]))
     else:
@@ -104,20 +131,22 @@ def _alone(arguments: argparse.Namespace) -> int:
 
 
 def _together(arguments: argparse.Namespace) -> int:
-    result = _speculate_together(arguments)
+    result, memory = _speculate_together(arguments)
+    warnings = () if memory.fits else (as_if(memory),)
     if arguments.json:
-        print(to_json(result))
+        print(to_json(asdict(result) | {"warnings": warnings}))
     else:
         from planner.performance_text import batch_speculation_text
 
-        print(batch_speculation_text(result))
-    return DONE
+        print(batch_speculation_text(result, warnings))
+    return DONE if memory.fits else DOES_NOT_FIT
 
 
-def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
-    choices = _choices(arguments)
-    chosen = choose(choices)
-    ready = paced(chosen, arguments.speed_engine)
+def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation, Answer]:
+    """What the draft is worth, and the plan whose memory it shares."""
+    asked = _choices(arguments)
+    chosen = choose(asked)
+    ready = paced(chosen, speed_engine(arguments), arguments.measured)
     model = ready.model
     name, cost, drafter = arguments.draft_model, arguments.draft_cost, None
     if name == HEAD:
@@ -128,7 +157,10 @@ def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
         drafter = None if draft is None else draft_model(draft, model)
         if drafter is None and cost is None:
             cost = 0.0  # the text so far costs nothing to look up
-    return speculate_together(
+    planned = choose(asked, chosen.architecture)
+    memory = answer(planned.architecture, planned.deployment, planned.workload)
+    check_host_memory(arguments, memory)
+    found = speculate_together(
         model,
         ready.constants,
         acceptance=arguments.acceptance,
@@ -139,3 +171,4 @@ def _speculate_together(arguments: argparse.Namespace) -> BatchSpeculation:
         draft_cost=cost,
         draft=drafter,
     )
+    return found, memory

@@ -1,21 +1,16 @@
 import argparse
 from dataclasses import replace
 
-from planner.answer import answer
+from planner.answer import answer, beyond_model
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_json, add_storage, choices_from, number, whole
+from planner.commands.options import add_json, add_storage, choices_from, whole
+from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.paced import Paced, paced
+from planner.paced import paced
 from planner.speed.answer import speed
-from planner.speed.constants import SpeedConstants
-from planner.speed.fit import Measured, calibrate
-from planner.speed.work import decode_work
 from planner.verdict import as_if
-
-DEFAULT_ENGINE = "vllm"
-"""Whose constants are used for the engine ``minimum``, which has no speed of its own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,35 +23,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", type=whole, help="prompt tokens; default: the context")
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument("--pipeline-parallel", type=whole)
-    parser.add_argument("--speed-engine", help="whose constants to use; default: --engine, vllm for minimum")
     parser.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
-    parser.add_argument(
-        "--measured",
-        type=number,
-        action="append",
-        default=[],
-        metavar="TOKENS_PER_S",
-        help="tokens a second that this model gives one user here, at --context: narrows the range",
-    )
+    add_pace(parser)
     add_json(parser)
+
+
+unused = unused_in_speed
 
 
 def run(arguments: argparse.Namespace) -> int:
     chosen = choose(choices_from(arguments))
-    found = paced(chosen, _engine(arguments))
     context_tokens = chosen.workload.context_tokens
+    if arguments.prompt is not None and arguments.prompt > context_tokens:
+        raise PlannerError(
+            f"A prompt of {arguments.prompt:,} tokens is longer than the {context_tokens:,} tokens of a request: raise "
+            "--context, which is prompt and answer together."
+        )
+    found = paced(chosen, speed_engine(arguments), arguments.measured)
     memory = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    check_host_memory(arguments, memory)
     result = speed(
         found.model,
-        _constants(arguments, found, context_tokens),
+        found.constants,
         context_tokens=context_tokens,
         users=chosen.workload.users,
         prompt_tokens=context_tokens if arguments.prompt is None else arguments.prompt,
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
     )
-    if not memory.fits:
-        result = replace(result, warnings=(as_if(memory), *result.warnings))
+    as_if_it_fitted = () if memory.fits else (as_if(memory),)
+    beyond = beyond_model(chosen.architecture, context_tokens)
+    result = replace(result, warnings=(*as_if_it_fitted, *beyond, *result.warnings))
     if arguments.json:
         print(to_json(result))
     else:
@@ -64,19 +61,3 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(speed_text(result))
     return DONE if memory.fits else DOES_NOT_FIT
-
-
-def _engine(arguments: argparse.Namespace) -> str:
-    own: str = DEFAULT_ENGINE if arguments.engine == "minimum" else arguments.engine
-    return arguments.speed_engine or own
-
-
-def _constants(arguments: argparse.Namespace, found: Paced, context_tokens: int) -> SpeedConstants:
-    if not arguments.measured:
-        return found.constants
-    if found.is_measured:
-        raise PlannerError("The profile says how fast this machine is: leave --measured out.")
-    if min(arguments.measured) <= 0:
-        raise PlannerError("--measured takes tokens a second, a number above 0.")
-    work = decode_work(found.model, 1, context_tokens)
-    return calibrate(found.constants, [Measured(work=work, seconds=1 / rate) for rate in arguments.measured])

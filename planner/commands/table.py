@@ -4,7 +4,15 @@ from pathlib import Path
 from planner.cli_text import table_text
 from planner.commands import DONE
 from planner.commands.exports import add_format, rows_as, write
-from planner.commands.options import add_storage, choices_from, names
+from planner.commands.given import Unused
+from planner.commands.options import (
+    add_storage,
+    choices_from,
+    names,
+    unused_host_memory,
+    unused_quantize,
+    unused_storage,
+)
 from planner.table import TableRow, as_row, table
 from planner.table_words import as_markdown
 
@@ -16,6 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storage(parser)
     add_format(parser)
     parser.add_argument("--output", type=Path, help="write to this file instead of stdout")
+
+
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_storage(arguments)
+    yield from unused_quantize(arguments)
+    yield from unused_host_memory(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:

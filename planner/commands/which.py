@@ -2,7 +2,17 @@ import argparse
 
 from planner import which
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_json, add_storage, choices_from, names, print_rows, whole
+from planner.commands.given import Unused
+from planner.commands.options import (
+    add_json,
+    add_storage,
+    choices_from,
+    names,
+    print_rows,
+    unused_host_memory,
+    unused_storage,
+    whole,
+)
 from planner.errors import PlannerError
 from planner.model_files import load_model
 
@@ -15,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests resident at once; default 1")
     add_json(parser)
+
+
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What has no effect beside what was given."""
+    yield from unused_storage(arguments)
+    yield from unused_host_memory(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,12 +14,13 @@ from ui.examples import EXAMPLES
     [
         *EXAMPLES.values(),
         Choices(model="qwen3-8b", device="h100-sxm", device_count=4, weights="q4_k", context=100, users=7),
-        Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", quantize="all", context=1, overhead="2GiB"),
+        Choices(model="qwen3-8b", memory="9GiB", weights="int8", quantize="all", context=1, overhead="2GiB"),
         Choices(model="qwen3-8b", memory="9GiB", kv_cache="q8_0", context=1),
         Choices(model="qwen3-8b", memory="9GiB", context=1, engine="vllm", set=("max_num_seqs=64", "block_size=32")),
         Choices(model="qwen3-8b", memory="9GiB", context=1, engine="vllm", engine_version="0.11", overhead="1.5GiB"),
         Choices(model="qwen3-8b", memory="9GiB", context=1, engine="llama_cpp", engine_version="b9849"),
-        Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", kv_cache_k="q8_0", kv_cache_v="q4_0", context=1),
+        Choices(model="qwen3-8b", memory="9GiB", kv_cache="fp8", kv_cache_k="q8_0", context=1),
+        Choices(model="qwen3-8b", memory="9GiB", kv_cache_k="q8_0", kv_cache_v="q4_0", context=1),
     ],
 )
 def test_choices_survive_the_form(choices: Choices) -> None:

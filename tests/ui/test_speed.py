@@ -46,7 +46,7 @@ def test_every_picture_has_its_figures_in_words(open_app: OpenApp) -> None:
 def test_one_measured_point_narrows_the_range(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
     app = open_app(PAGE, measured="48")
     command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
-    assert command.endswith("--measured 48")
+    assert command.endswith("--measured 48@8192")
     result = printed(capsys, *command.split()[2:])
     assert app.metric[0].value == format_figure(result["tokens_per_s_user"]["value"])
     assert "once one point of the same machine was known" in words(app)
@@ -91,7 +91,7 @@ def test_the_set_ups_engine_is_the_one_whose_speed_is_planned(open_app: OpenApp)
     assert "constants of llama_cpp" in words(open_app(PAGE, engine="ollama"))
     assert "constants of vllm" in words(open_app(PAGE, engine="vllm"))
     said = words(open_app(PAGE, engine="transformers"))
-    assert "The speed of transformers was never fitted: that of vllm is planned." in said
+    assert "Of transformers no public measurements are used here: figures are those of vllm." in said
 
 
 def test_figures_open_as_a_table(open_app: OpenApp) -> None:

@@ -27,9 +27,9 @@ from ui.export import download_buttons
 from ui.figure import figure
 from ui.gains_section import gains_section
 from ui.html_table import html_table, swatches
-from ui.pace import command, engine_field
+from ui.pace import command, pace_fields, pace_words, say_problem
 from ui.patience_section import patience_section
-from ui.requests import FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
+from ui.requests import AT_ONCE, FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
 from ui.scenario import Scenario, scenario
 from ui.server_fields import server_fields
 from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
@@ -53,14 +53,14 @@ def main() -> None:
     usual = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MOST_USUAL_SLOTS)
     with st.expander("The server: slots, blocks, chunks, a common beginning, evictions", key="server"):
         server = server_fields(usual, usually_waits=textbook)
-    engine = "" if textbook else engine_field(plan)
+    pace_wish = None if textbook else pace_fields(plan)
     if wish is None:
         with top:
             st.title("Which requests came, and when?", anchor=False)
             st.markdown("Upload a trace below: a line a request, with its time, its prompt and its answer in tokens.")
         return
     try:
-        found = setting(plan, wish, server, engine)
+        found = setting(plan, wish, server, pace_wish)
         outcomes = found.outcomes()
     except PlannerError as error:
         with top:
@@ -68,12 +68,14 @@ def main() -> None:
         return
     with top:
         _verdict(found, outcomes)
+    if found.pace is not None:
+        say_problem(found.pace)
     _timelines(found, outcomes)
     _table(found, outcomes)
-    if not textbook:
-        patience_section(plan, found, engine)
+    if pace_wish is not None:
+        patience_section(plan, found, pace_wish)
     gains_section(textbook)
-    _command(plan, found, engine)
+    _command(plan, found)
     page.next_links(
         ("ui/pages/speed.py", "How fast is a step?", ":material/speed:"),
         ("ui/pages/cache.py", "What one conversation costs", ":material/stacked_bar_chart:"),
@@ -205,12 +207,10 @@ def _table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
             )
 
 
-def _command(plan: Scenario, found: Setting, engine: str) -> None:
+def _command(plan: Scenario, found: Setting) -> None:
     st.header("The same in a terminal", anchor=False)
     wish, server = found.wish, found.servers[Schedule.CONTINUOUS]
     words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
-    if server.pool_blocks is not None:
-        words += ["--pool-blocks", server.pool_blocks]
     if server.shared_prefix_tokens:
         words += ["--shared-prefix", server.shared_prefix_tokens]
     for tier in server.tiers:
@@ -219,28 +219,19 @@ def _command(plan: Scenario, found: Setting, engine: str) -> None:
         words += [] if tier.blocks is None else [f"{option}-blocks", tier.blocks]
     if found.closed_loop_users is not None:
         words += ["--closed-loop", found.closed_loop_users]
-    if found.rate is not None and wish.kind != FILE:
+    if found.rate is not None:
         words += ["--rate", f"{found.rate:g}"]
-    if wish.kind == TEXTBOOK:
+    if found.pace is None:
         words += ["--workload", TEXTBOOK_SET, "--step-ms", 1000, "--seed", wish.seed]
         text = shlex.join(["kvbudget", "simulate", *map(str, words)])
     else:
-        words += ["--speed-engine", engine, "--requests", wish.requests]
+        words += [*pace_words(found.pace), "--requests", wish.requests]
         if wish.kind == FILE:
-            words += ["--trace", wish.file_name]
+            words += ["--trace", wish.file_name, *(["--at-once"] if wish.arrival == AT_ONCE else [])]
         else:
             words += ["--prompt", wish.median_prompt, "--output", wish.median_output, "--sigma", f"{wish.sigma:g}"]
             words += ["--longest", wish.longest, "--seed", wish.seed]
-        choices = plan.choices
-        named = replace(
-            choices,
-            **dict.fromkeys(("context", "overhead", "quantize", "kv_cache_k", "kv_cache_v")),
-            users=1,
-            engine="minimum",
-            engine_version=None,
-            set=(),
-        )
-        text = command(named, "simulate", *map(str, words))
+        text = command(replace(plan.choices, context=None, users=1), "simulate", *map(str, words))
     st.code(text, language=None, wrap_lines=True)
 
 

@@ -1,6 +1,7 @@
 """Cost: what a million tokens cost at this load, the cheapest cards of a price table, and the energy of a token."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -16,7 +17,7 @@ from ui import fields, page
 from ui.cost_charts import TokenPrice, users_price_chart
 from ui.figure import figure
 from ui.offer_section import offers_section
-from ui.pace import Pace, answer_field, command, engine_field, price_field, prompt_tokens, ready
+from ui.pace import Pace, answer_field, command, pace_fields, pace_words, price_field, prompt_tokens, ready, say_problem
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line
 
@@ -46,9 +47,9 @@ def main() -> None:
             placeholder="from its limit",
             help="Empty: a range below the limit of its power, where that is known.",
         )
-    engine = engine_field(plan)
+    wish = pace_fields(plan)
     try:
-        pace = ready(plan, engine)
+        pace = ready(plan, wish)
         prompt, output = prompt_tokens(pace.context_tokens, answer_tokens)
         power = _power(plan, watts)
         point, points = _points(pace, price, prompt, output, power)
@@ -59,13 +60,14 @@ def main() -> None:
         with top:
             _verdict(point, points[0], price, currency)
             page.as_if_it_fitted(pace.answer)
+        say_problem(pace)
         if price or power:
             _load(pace, points, price, currency)
         if point.cost.energy is not None:
             st.header("Energy of a token", anchor=False)
             st.markdown(energy_sentence(point.cost.energy))
-        offers_section(plan, plan.answer, engine, (prompt, output), currency)
-        _command(plan, engine, price, watts, prompt, output)
+        offers_section(plan, plan.answer, wish.engine, (prompt, output), currency)
+        _command(plan, pace, price, watts, prompt, output)
     page.next_links(
         ("ui/pages/speed.py", "How fast is it?", ":material/speed:"),
         ("ui/pages/which.py", "What can I run?", ":material/search:"),
@@ -205,14 +207,14 @@ def _row(point: CostPoint) -> dict[str, object]:
     }
 
 
-def _command(plan: Scenario, engine: str, price: float | None, watts: float | None, prompt: int, output: int) -> None:
+def _command(plan: Scenario, pace: Pace, price: float | None, watts: float | None, prompt: int, output: int) -> None:
     if not price:
         return
     st.header("The same in a terminal", anchor=False)
-    words = ["--price", f"{price:g}", "--prompt", str(prompt), "--output", str(output), "--speed-engine", engine]
+    words = ["--price", f"{price:g}", "--prompt", str(prompt), "--output", str(output), *pace_words(pace)]
     words += [] if watts is None else ["--watts", f"{watts:g}"]
     users = ["--users", "1"] if plan.choices.users == 1 else []  # its default is another
-    st.code(command(plan.choices, "cost", *users, *words), language=None, wrap_lines=True)
+    st.code(command(replace(plan.choices, context=None), "cost", *users, *words), language=None, wrap_lines=True)
 
 
 main()

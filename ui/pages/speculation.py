@@ -32,7 +32,7 @@ from ui.draft_map_chart import FASTER, SLOWER, speculation_map
 from ui.draft_sections import published_section, trade_section, users_section
 from ui.figure import figure
 from ui.html_table import swatches
-from ui.pace import Pace, command, engine_field, ready
+from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line
 
@@ -52,9 +52,9 @@ def main() -> None:
     kind = kind_field(plan)
     sibling = sibling_field(plan) if kind == MODEL else ""
     acceptance, tokens, cost = sliders(kind)
-    engine = engine_field(plan)
+    wish = pace_fields(plan)
     try:
-        pace, problem = ready(plan, engine), ""
+        pace, problem = ready(plan, wish), ""
         drafting = _drafting(plan, pace, kind, sibling, cost)
     except PlannerError as error:
         pace, drafting, problem = None, None, str(error)
@@ -69,12 +69,13 @@ def main() -> None:
         with top:
             page.as_if_it_fitted(pace.answer)
     if pace is not None and drafting is not None:
+        say_problem(pace)
         users_section(pace, drafting, acceptance, tokens)
         trade_section(plan, pace, kind, sibling, acceptance, tokens)
     elif problem:
         st.caption(f":material/info: What many users make of it is not said. {problem}")
     published_section()
-    _command(plan, engine, kind, sibling, acceptance, tokens, cost)
+    _command(plan, pace, kind, sibling, acceptance, tokens, cost)
     page.next_links(
         ("ui/pages/speed.py", "How fast without a draft?", ":material/speed:"),
         ("ui/pages/plan.py", "Does it fit?", ":material/fact_check:"),
@@ -199,13 +200,15 @@ def _map(cells: tuple[Cell, ...], acceptance: float, tokens: int, basis: str) ->
     st.caption(f"Thick line: break-even. For {basis}.")
 
 
-def _command(plan: Scenario, engine: str, kind: str, sibling: str, acceptance: float, tokens: int, cost: float) -> None:
+def _command(
+    plan: Scenario, pace: Pace | None, kind: str, sibling: str, acceptance: float, tokens: int, cost: float
+) -> None:
     st.header("The same in a terminal", anchor=False)
     words = ["--acceptance", f"{acceptance:.4g}", "--draft-tokens", str(tokens)]
-    if kind == COST:
+    if kind == COST or pace is None:
         text = shlex.join(["kvbudget", "speculate", *words, "--draft-cost", f"{cost:g}"])
     else:
-        words += ["--batch", str(plan.choices.users), "--draft-model", sibling or kind, "--speed-engine", engine]
+        words += ["--batch", str(plan.choices.users), "--draft-model", sibling or kind, *pace_words(pace)]
         text = command(replace(plan.choices, users=1), "speculate", *words)
     st.code(text, language=None, wrap_lines=True)
 

@@ -23,8 +23,8 @@ from ui.pace import (
     Pace,
     answer_field,
     command,
-    engine_field,
-    measured_field,
+    pace_fields,
+    pace_words,
     price_field,
     prompt_tokens,
     ready,
@@ -56,10 +56,9 @@ def main() -> None:
             help="People read about 5 tokens a second; agents and code want more.",
         )
         answer_tokens = answer_field()
-        engine = engine_field(plan)
-    measured = measured_field(plan.chosen.workload.context_tokens)
+    wish = pace_fields(plan)
     try:
-        pace = ready(plan, engine, measured)
+        pace = ready(plan, wish)
         prompt, answered = prompt_tokens(pace.context_tokens, answer_tokens)
         result = speed(
             pace.model,
@@ -138,9 +137,7 @@ def _cost(pace: Pace, prompt: int, output: int) -> None:
 
 def _command(choices: Choices, pace: Pace, prompt: int) -> None:
     st.header("The same in a terminal", anchor=False)
-    more = ["--prompt", str(prompt), "--speed-engine", pace.engine]
-    if pace.is_calibrated:
-        more += ["--measured", f"{pace.measured:g}"]
+    more = ["--prompt", str(prompt), *pace_words(pace)]
     st.code(command(choices, "speed", *more), language=None, wrap_lines=True)
 
 
