@@ -97,7 +97,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         lesson = (
             f"Dimension {dimension} is the largest in {count} of {len(layers)} layers and reaches "
             f"{highest['top_max']:,.1f} where the median dimension stays below {highest['median_max']:.2g}; without "
-            f"{LEFT_OUT} dimensions an INT8 step is {scales[0]['step'] / scales[1]['step']:.1f} times as fine."
+            f"the {LEFT_OUT} largest an 8-bit scale is {scales[0]['step'] / scales[1]['step']:.1f} times as fine."
         )
     labelled = [row | {"octave": f"{row['from']:g} – {row['to']:g}"} for row in octaves]
     chart = bars(labelled, ("octave", "largest magnitude of a dimension"), ("dimensions", "dimensions"))

@@ -151,8 +151,8 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     if heads:
         first, last = heads[0], heads[-1]
         lesson += (
-            f"; one head's step takes {first['ratio']:.0f} times as long at {first['tokens']:,} tokens and "
-            f"{last['ratio']:.0f} times at {last['tokens']:,}"
+            f"; a step of one attention head takes {first['ratio']:.0f} times as long at {first['tokens']:,} tokens "
+            f"and {last['ratio']:.0f} times at {last['tokens']:,}"
         )
     return Report(
         tables=(

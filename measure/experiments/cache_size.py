@@ -128,8 +128,8 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     if views:
         most = max(views, key=lambda row: row["storage_bytes"] / row["measured_bytes"])
         lesson += (
-            f"; after a prompt longer than their window, sliding layers still hold up to "
-            f"{most['storage_bytes'] / most['measured_bytes']:.1f} times that behind views ({most['model']})"
+            "; right after a prompt longer than its window a sliding layer still keeps all of the prompt, up to "
+            f"{most['storage_bytes'] / most['measured_bytes']:.1f} times as much ({most['model']})"
         )
     chart = identity(rows, "predicted_bytes", "measured_bytes", "cache, bytes", "model")
     return Report(

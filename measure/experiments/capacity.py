@@ -103,9 +103,10 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     errors = [abs(row["error"]) for row in rows if row["error"] is not None]
     lesson = "No limit was bracketed"
     if errors:
+        border = f"lies within {100 * max(errors):.2f}% of it" if max(errors) else "is the predicted one"
         lesson = (
-            f"In {len(errors)} of {len(rows)} limits just below the predicted maximum fits and just above does not; "
-            f"the exact border is within {100 * max(errors):.2f}% of the prediction"
+            f"Under {len(errors)} of {len(rows)} memory limits just below the predicted maximum fits and just above "
+            f"does not; the exact border {border}"
         )
     found = [row for row in rows if row["measured_most"]]
     return Report(

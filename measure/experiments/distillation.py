@@ -159,14 +159,15 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     if best.keys() >= set(LABELS):
         hard, soft = best["hard"], best["soft"]
         lesson = (
-            f"In {students[-1]['seconds']:.0f} s a student comes within {soft['divergence']:.2f} nats of its teacher "
-            f"on a new text with soft labels and within {hard['divergence']:.2f} with hard ones"
+            f"After {students[-1]['seconds']:.0f} s a small student that learns from its teacher's probabilities is "
+            f"{soft['divergence']:.2f} nats away from them on a new text, one that learns from the words alone "
+            f"{hard['divergence']:.2f}"
         )
     doubled = next((row for row in warm if row["temperature"] == 2), None)
     if doubled:
         lesson += (
-            f"; at T = 2 the first candidate is {doubled['measured_ratio']:.2f} times as likely as the third, "
-            f"the square root of {warm[0]['measured_ratio']:.2f}"
+            f"; at temperature 2 the first candidate for a word is {doubled['measured_ratio']:.2f} times as likely as "
+            f"the third, the square root of {warm[0]['measured_ratio']:.2f}"
         )
     chart = lines(students, ("seconds", "seconds of training"), ("divergence", "nats from the teacher"), "labels")
     return Report(

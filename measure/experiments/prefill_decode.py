@@ -73,12 +73,14 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     lesson = "No phase was measured"
     if prefills and decodes:
         cheapest = min(prefills, key=lambda row: row["seconds_per_token"])
-        ratio = decodes[0]["seconds_per_token"] / cheapest["seconds_per_token"]
         first, last = decodes[0], decodes[-1]
+        read_ms, written_ms = (1e3 * row["seconds_per_token"] for row in (cheapest, first))
         growth = last["seconds_per_token"] / first["seconds_per_token"]
         lesson = (
-            f"A prompt's token is {ratio:.1f} times as cheap as a generated one, and a step against "
-            f"{last['tokens']:,} cached tokens takes {growth:.2f} times as long as against {first['tokens']:,}"
+            f"A prompt's token costs {read_ms:.2g} ms and a generated one {written_ms:.2g} ms, "
+            f"{written_ms / read_ms:.1f} times as much, since a prompt's tokens share one pass over the weights; a "
+            f"step with {last['tokens']:,} tokens in the cache takes {growth:.2f} times as long as with "
+            f"{first['tokens']:,}"
         )
     chart = lines(
         [*prefills, *decodes], ("tokens", "tokens of the prompt, or in the cache"),

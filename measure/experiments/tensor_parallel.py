@@ -95,9 +95,12 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     refused = sorted({f"{row['model']} on {row['ranks']} ranks" for row in without})
     differences = [_difference(row, quantity) for row in rows for quantity in ("weights", "cache")]
     read = [difference for difference in differences if difference is not None]
-    lesson = f"{read.count(0)} of {len(read)} readings of single ranks are what the split predicts, to the byte"
+    lesson = (
+        f"Split over several processes, {read.count(0)} of {len(read)} readings of weights and cache are the predicted "
+        "shares, to the byte"
+    )
     if refused:
-        lesson += f"; the library does not run {', '.join(refused)}: it does not repeat key-value heads"
+        lesson += f"; {', '.join(refused)} does not run: the library gives no two ranks the same key-value head"
     chart = identity(
         [row for row in rows if row["measured_cache_bytes"]], "predicted_cache_bytes", "measured_cache_bytes",
         "cache of a rank, bytes", "model",

@@ -83,14 +83,12 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     lesson = "No scheme was measured"
     if {"int4-tensor", "int4-row", "int4-g128", "nf4"} <= error.keys():
         order = sorted(("int4-tensor", "int4-row", "int4-g128", "nf4"), key=lambda name: -error[name])
-        lesson = (
-            f"At 4 bits the error falls from {error[order[0]]:.3f} to {error[order[-1]]:.3f} "
-            f"in the order {', '.join(order)}, for the same weights"
-        )
+        lesson = f"Rounded to 4 bits, the same weights are off by {', '.join(f'{error[n]:.0%} ({n})' for n in order)}"
     if matrices:
         worst = max(matrices, key=lambda row: row["max_sigmas"])
         lesson += (
-            f"; one weight of {worst['matrix']} stands {worst['max_sigmas']:.1f} σ out and sets its tensor's scale"
+            f"; one weight of {worst['matrix']} is {worst['max_sigmas']:.1f} times as large as the usual one (σ) and "
+            "stretches the scale of all that share it"
         )
     wrong = [row for row in schemes if row["predicted_bytes"] not in (None, row["measured_bytes"])]
     return Report(

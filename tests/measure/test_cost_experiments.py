@@ -80,7 +80,7 @@ def test_two_phases_and_their_units(tiny: Setup) -> None:
     prefill, decode, _ = report.tables[0].rows
     assert min(prefill["seconds_per_token"], decode["seconds_per_token"]) > 0
     assert prefill["tokens_per_s"] == pytest.approx(1 / prefill["seconds_per_token"])
-    assert report.lesson.startswith("A prompt's token is ")
+    assert report.lesson.startswith("A prompt's token costs ")
 
 
 def test_more_requests_hold_more_cache_exactly(tiny: Setup) -> None:

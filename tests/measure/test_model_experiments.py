@@ -33,7 +33,7 @@ def test_the_predicted_maximum_is_bracketed(what: str, tiny: Setup) -> None:
     (row,) = report.tables[0].rows
     assert (row["below_fits"], row["above_fits"]) == (True, False)
     assert abs(row["measured_most"] - row["predicted_most"]) <= 0.01 * row["predicted_most"]
-    assert report.lesson.startswith("In 1 of 1 limits just below the predicted maximum fits and just above does not")
+    assert report.lesson.startswith("Under 1 of 1 memory limits just below the predicted maximum fits and just")
     assert report.disagreements == ()
 
 
