@@ -13,6 +13,7 @@ from measure.fitting import LEAST_TIMED, line, measured_items, measured_speed
 from measure.records import Outcome, Record, append
 from planner.calibration import MeasuredPass
 from planner.errors import PlannerError
+from planner.presets import PRESETS
 from planner.profile_files import SHIPPED, find_profile, load_profile
 from planner.units import GIB
 
@@ -113,7 +114,7 @@ def test_an_unknown_name_says_what_is_kept() -> None:
         find_profile("nobody")
 
 
-STORED = sorted([*SHIPPED.glob("*.json"), *(Path(__file__).parents[1] / "data" / "calibration").glob("*.json")])
+STORED = sorted(SHIPPED.glob("*.json"))
 
 
 @pytest.mark.parametrize("path", STORED, ids=[path.stem for path in STORED])
@@ -122,6 +123,14 @@ def test_stored_readings_give_the_stored_profile_again(path: Path) -> None:
     assert len(stored.passes) >= LEAST_TIMED
     assert measured_items(stored.passes, stored.items[0].source) == stored.items
     assert measured_speed(stored.passes) == stored.speed
+
+
+def test_stored_readings_are_the_ones_that_are_described() -> None:
+    said = (PRESETS / "README.md").read_text(encoding="utf-8")
+    assert STORED
+    assert all(f"| `{path.stem}` |" in said for path in STORED)
+    kinds = {load_profile(path).conditions["device_kind"] for path in STORED}
+    assert (kinds == {"cpu"}) == ("no reading was taken on a GPU" in said)
 
 
 def test_readings_that_are_no_numbers_are_refused_by_name(tmp_path: Path) -> None:
