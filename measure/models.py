@@ -1,5 +1,6 @@
 """From a model's name to the model itself on a device, and to the architecture that the planner sees in its config."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import torch
 
 from measure import trained
+from measure.out_of_memory import is_out_of_memory
 from measure.scaled import at_full_size, scale_down
 from measure.setup import Setup
 from planner import presets
@@ -31,6 +33,8 @@ _NARROW = {
     "tie_word_embeddings": True,
     "torch_dtype": "float32",
 }
+_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+"""A Hugging Face id; what starts with a dot, a slash or a tilde is a path."""
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -70,8 +74,13 @@ def find_source(setup: Setup) -> Source:
         return _from_folder(trained.folder(), trained.TITLE)
     if Path(name).is_dir():
         return _from_folder(Path(name), Path(name).resolve().name)
-    if "/" in name:
+    if _ID.fullmatch(name):
         return _from_hub(name, setup.online)
+    if "/" in name or Path(name).exists():
+        raise PlannerError(
+            f"{shorten(name)!r} is no folder here with a config.json, and no id such as Qwen/Qwen2.5-0.5B; a GGUF file "
+            "is for the experiment engine alone."
+        )
     preset = presets.find_model(name)
     if "model_type" not in preset.config:
         raise PlannerError(f"{preset.title} is nominal: it has no layers that could run. Name a real model.")
@@ -101,16 +110,23 @@ def load(setup: Setup, source: Source | None = None, device: torch.device | None
 
     logging.disable_progress_bar()
     found = source or find_source(setup)
-    dtype = TORCH_DTYPES[setup.dtype]
-    attention = None if setup.attention == "auto" else setup.attention
+    options = {
+        "dtype": TORCH_DTYPES[setup.dtype],
+        "attn_implementation": None if setup.attention == "auto" else setup.attention,
+    }
     tokenizer = None
-    if found.is_trained:
-        model = AutoModelForCausalLM.from_pretrained(found.folder, dtype=dtype, attn_implementation=attention)
-        tokenizer = AutoTokenizer.from_pretrained(found.folder)
-    else:
-        torch.manual_seed(setup.seed)
-        config = library_config(found)
-        model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=attention)
+    try:
+        if found.is_trained:
+            model = AutoModelForCausalLM.from_pretrained(found.folder, **options)
+            tokenizer = AutoTokenizer.from_pretrained(found.folder)
+        else:
+            torch.manual_seed(setup.seed)
+            model = AutoModelForCausalLM.from_config(library_config(found), **options)
+    except Exception as error:  # every library below has errors of its own for a file that it cannot read
+        if is_out_of_memory(error):
+            raise
+        said = next(iter(str(error).strip().splitlines()), "")
+        raise PlannerError(f"transformers cannot load {found.title}: {type(error).__name__}: {said}") from error
     return Loaded(source=found, model=model.to(device or torch.device(setup.device)).eval(), tokenizer=tokenizer)
 
 

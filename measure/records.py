@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from planner.errors import BadFile
@@ -52,6 +53,11 @@ class Record:
     def is_reading(self) -> bool:
         return self.outcome in (Outcome.MEASURED, Outcome.DOES_NOT_FIT)
 
+    @property
+    def why(self) -> str:
+        """The last line of *reason*: of an error's whole way through the libraries, what went wrong."""
+        return next(reversed(self.reason.strip().splitlines()), "")
+
     def answers(self, case: Case, conditions: Mapping[str, Any]) -> bool:
         """Whether this is the reading of *case* under the same conditions."""
         mine = (self.experiment, self.case, self.settings, self.conditions)
@@ -61,6 +67,16 @@ class Record:
 def output_folder() -> Path:
     """Where records, tables and pictures go unless something else is said; the app looks there too."""
     return Path(os.environ.get(FOLDER_VARIABLE) or "measurements")
+
+
+def make_folder(folder: Path) -> None:
+    """Makes *folder*; raises BadFile where nothing can be written in it, before anything is measured for it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as stream:
+            stream.write(b"\n")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(folder)} cannot be written: {error.strerror or error}.") from error
 
 
 def append(record: Record, file: Path) -> None:

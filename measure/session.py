@@ -1,7 +1,7 @@
 """One call of the command: which cases are run, in which order, and what is written when an experiment is through."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from measure.free_memory import memory_reader
 from measure.instruments import find_instrument
 from measure.lock import only_one
 from measure.progress import watcher
-from measure.records import Outcome, Record
+from measure.records import Outcome, Record, make_folder
 from measure.results import RESULTS
 from measure.runner import run_cases
 from measure.setup import Setup
@@ -79,7 +79,7 @@ class Result:
         lines += [f"Disagrees: {sentence}" for sentence in self.report.disagreements]
         for record in self.records:
             if record.outcome is not Outcome.MEASURED:
-                lines.append(f"{record.case}: {record.outcome.replace('_', ' ')}. {record.reason}")
+                lines.append(f"{record.case}: {record.outcome.replace('_', ' ')}. {record.why}")
         return "\n".join([*lines, self.report.lesson])
 
 
@@ -95,6 +95,7 @@ class Session:
         memory = memory_reader(instrument, self._setup)
         stated = conditions(self._setup, instrument)
         cases = {name: find_experiment(name).cases(self._setup) for name in names}
+        make_folder(self._output)
         watching = watcher(self._progress, sum(map(len, cases.values())))
         results = []
         with only_one():
@@ -111,6 +112,8 @@ class Session:
                     again=self._again,
                 )
                 report = experiment.report(records, self._setup)
+                if records and not any(record.rows for record in records):
+                    report = replace(report, lesson="No case gave a reading.")
                 files = export(name, report, self._output)
                 results.append(Result(name=name, report=report, records=tuple(records), files=files))
                 write(self._output / RESULTS / f"{name}.json", to_json(results[-1].shown()) + "\n")
@@ -131,7 +134,7 @@ def report_markdown(results: Sequence[Result], conditions: dict[str, Any], *sect
         lines += ["", f"## {result.name}", "", result.report.lesson, ""]
         lines += [f"* Disagrees: {sentence}" for sentence in result.report.disagreements]
         lines += [
-            f"* {record.case}: {record.outcome.replace('_', ' ')}. {record.reason.strip().splitlines()[-1]}"
+            f"* {record.case}: {record.outcome.replace('_', ' ')}. {record.why}"
             for record in result.records
             if record.outcome is not Outcome.MEASURED
         ]

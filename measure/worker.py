@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import forkserver
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from measure.records import Case, Outcome
@@ -92,6 +92,7 @@ def _ended_by_system(exit_code: int | None) -> Ended:
 def _work(sender: Connection, module: str, case: Case, setup: Setup) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the runner decides
     _first_to_go()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
@@ -117,6 +118,14 @@ def run_to_end(run: Callable[[], Iterator[Message]], send: Callable[[Message], N
 
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _end_with_parent() -> None:
+    """A runner that is killed, and cannot end this process itself, takes it along."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _first_to_go() -> None:

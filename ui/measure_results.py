@@ -117,13 +117,13 @@ def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> N
     st.html(html_table(("What", "Fitted", "Off by"), profile_rows(made), text=(0, 1, 2)))
     st.caption(profile_note(made))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Its name", value=default_name(made), key="profile_name", max_chars=60)
+        st.text_input("Its name", value=default_name(made), key="profile_name", max_chars=60)
         st.button(
             "Save it and use it in the plan",
             key="save_profile",
             icon=":material/save:",
             on_click=_use,
-            args=(choices, folder, name, machine),
+            args=(choices, folder, machine),
         )
     if said := st.session_state.get("_profile_said"):
         st.markdown(said)
@@ -137,10 +137,11 @@ def on_machine(choices: Choices, machine: dict[str, Any]) -> Choices:
     return replace(choices, device=None, memory=free, device_count=None)
 
 
-def _use(choices: Choices, folder: Path, name: str, machine: dict[str, Any] | None) -> None:
+def _use(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> None:
+    """Under the name that stands there now: a click ends the typing of it."""
     try:
         made = calibrate(folder)
-        path = keep(made, name)
+        path = keep(made, st.session_state.profile_name)
     except PlannerError as error:
         st.session_state["_profile_said"] = f":orange[:material/edit:] {no_markup(str(error))}"
         return

@@ -29,6 +29,8 @@ START_S = 90
 LOOK_S = 600
 """After this long, what is free is looked at again."""
 _one_start = threading.Lock()
+_awaited: set[int] = set()
+"""Processes that were started here and whose end is not noted yet."""
 _background = ThreadPoolExecutor(1)
 _looked: "tuple[Future[Any], float] | None" = None
 
@@ -44,6 +46,8 @@ class Run:
 
     @property
     def is_running(self) -> bool:
+        if self.pid in _awaited:  # it gives the lock back a moment before it ends
+            return True
         if self.exit_code is not None or not is_alive(self.pid):
             return False
         return measuring() == self.pid or time.time() - self.started_s < START_S
@@ -73,6 +77,7 @@ def start(words: Sequence[str], folder: Path) -> Run:
                 )  # fmt: skip
         except OSError as error:
             raise BadFile(f"{shorten_path(folder)} cannot be written: {error.strerror or error}.") from error
+        _awaited.add(process.pid)
         run = Run(pid=process.pid, words=tuple(words), started_s=time.time())
         _write(run, folder)
     threading.Thread(target=_wait, args=(process, run, folder), daemon=True).start()
@@ -156,6 +161,7 @@ def _wait(process: "subprocess.Popen[bytes]", run: Run, folder: Path) -> None:
         current = newest(folder)
         if current is not None and current.pid == run.pid:
             _write(Run(**asdict(run) | {"exit_code": code}), folder)
+        _awaited.discard(run.pid)
 
 
 def _write(run: Run, folder: Path) -> None:

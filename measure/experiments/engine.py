@@ -22,7 +22,7 @@ from planner.log_comparison import compare
 from planner.logs.devices import is_host
 from planner.logs.read import read_log
 from planner.logs.readings import Reading, Start
-from planner.units import GIB
+from planner.units import GIB, shorten_path
 
 NAME = "engine"
 CONTEXT = 1_100
@@ -38,6 +38,9 @@ ROOM_BYTES = 2 * GIB
 
 
 def cases(setup: Setup) -> list[Case]:
+    model = _model(setup)
+    if model is not None and not model.is_file():
+        raise PlannerError(f"{shorten_path(model)} is no file here: name a GGUF file, or none for the trained model's.")
     shapes = QUICK_SHAPES if setup.quick else SHAPES
     return [
         Case(experiment=NAME, name=f"{name} {slots} × {kind}", settings={"engine": name, "slots": slots, "cache": kind})
@@ -48,7 +51,7 @@ def cases(setup: Setup) -> list[Case]:
 
 def needed_bytes(settings: Settings, setup: Setup) -> int:
     model = _model(setup)
-    return ROOM_BYTES + (0 if model is None or not model.is_file() else 2 * model.stat().st_size)
+    return ROOM_BYTES + (0 if model is None else 2 * model.stat().st_size)
 
 
 def run(settings: Settings, setup: Setup) -> Iterator[Message]:

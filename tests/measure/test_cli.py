@@ -55,17 +55,35 @@ def test_a_run_prints_json_and_leaves_records_table_and_picture(
         (["run", "cache-size", "--model", "no-such-model"], "Model 'no-such-model' is not known"),
         (["run", "cache-size", "--model", "7b-class"], "is nominal: it has no layers that could run"),
         (["run", "cache-size", "--model", "nobody/has-this"], "add --online to fetch it"),
+        (["run", "cache-size", "--model", "./nothing"], "'./nothing' is no folder here with a config.json, and no id"),
+        (["run", "cache-size", "--model", __file__], "a GGUF file is for the experiment engine alone"),
+        (["run", "cache-size", "--device", "cpu", "--output", __file__], "test_cli.py cannot be written: File exists"),
         (["measure"], "Argument COMMAND: invalid choice"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
     words: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    output = ["--output", str(tmp_path)] if words[0] == "run" else []
+    output = ["--output", str(tmp_path)] if words[0] == "run" and "--output" not in words else []
     assert main([*words, *output]) == 2
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
+
+
+def test_what_a_library_cannot_load_is_one_sentence(
+    tiny: Setup, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    (folder / "config.json").write_bytes((Path(tiny.model) / "config.json").read_bytes())
+    (folder / "model.safetensors").write_bytes(b"\x10\0\0\0\0\0\0\0{")
+    words = ["run", "cache-size", "--model", str(folder), "--device", "cpu", "--output", str(tmp_path / "out")]
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    assert f"{folder}: failed. transformers cannot load cut: SafetensorError: " in said
+    assert "No case gave a reading." in said
+    assert "Traceback" not in said
 
 
 def test_a_report_has_every_sentence_table_and_picture() -> None:

@@ -110,6 +110,28 @@ def test_an_interrupt_ends_the_case_and_keeps_the_others(tmp_path: Path) -> None
     assert [record.case for record in read(file)] == ["rows"]
 
 
+def test_a_runner_that_is_killed_takes_its_case_along(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    script = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from measure.setup import Setup\nfrom measure.worker import run_case\n"
+        "from tests.measure import stand_in_experiment\n"
+        f"slow = stand_in_experiment.case('slow', started={str(started)!r})\n"
+        "for row in run_case(stand_in_experiment.__name__, slow, Setup()):\n    print(row, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as runner:
+        assert runner.stdout is not None
+        child = int(runner.stdout.readline().partition("'process': ")[2].partition(",")[0])
+        while not started.exists():
+            time.sleep(0.01)
+        runner.kill()
+        runner.stdout.close()
+    end = time.monotonic() + 30
+    while lock.is_alive(child):
+        assert time.monotonic() < end, "the case outlived its runner by 30 s"
+        time.sleep(0.05)
+
+
 def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     (record,) = run(case("rows"), file=file)
