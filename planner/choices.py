@@ -97,7 +97,8 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     engine = found.name
     cards = choose_cards(choices)
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, len(cards), found.splits_layers)
-    data, weights = presets.engine_data(engine), choose_weights(choices.weights, choices.quantize, model)
+    stored = choices.weights or (weights_in_name(choices.model) if architecture is None else None)
+    data, weights = presets.engine_data(engine), choose_weights(stored, choices.quantize, model)
     draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),
@@ -166,7 +167,7 @@ def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) ->
             raise PlannerError(f"{name} is no model of its own: leave --draft-weights out.")
         return own_draft(name, model, weights, _sixteen_bit(model), choices.draft_tokens)
     draft = load_model(choices.draft_model, choices.online)
-    stored = choose_weights(choices.draft_weights, None, draft)
+    stored = choose_weights(choices.draft_weights or weights_in_name(choices.draft_model), None, draft)
     return model_draft(as_stored(draft, stored), stored, choices.draft_tokens)
 
 
@@ -232,6 +233,14 @@ def choose_weights(name: str | None, quantize: str | None, architecture: Archite
         return QuantScheme(format=None, rest=_sixteen_bit(architecture), quantize=MIX, mix=mix)
     weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights", presets.mix_names())
     return QuantScheme(format=weights, rest=_sixteen_bit(architecture), quantize=rule)
+
+
+def weights_in_name(name: str) -> str | None:
+    """What a name of Ollama's library, such as ``llama3.1:8b-instruct-q4_K_M``, says its weights are stored in."""
+    if ":" not in name or "/" in name:
+        return None
+    found = presets.ollama_name(name)
+    return found.weights or None if found else None
 
 
 def _sixteen_bit(architecture: Architecture) -> NumberFormat:

@@ -25,6 +25,7 @@ from planner.toml_tables import TomlTables
 from planner.units import MIB
 
 if TYPE_CHECKING:
+    from planner.ollama_tags import OllamaName
     from planner.readers.gguf_knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
 
@@ -275,13 +276,46 @@ def find_model(name: str) -> ModelPreset:
     Only tables in which the name stands are parsed. Raises UnknownName with the nearest names.
     """
     wanted = name.strip().lower()
+    found = _find_model(wanted)
+    if found is None and (tag := ollama_name(name)) is not None:
+        found = _find_model(tag.preset)
+    if found is not None:
+        return found
+    names = [key for tables in _model_tables() for key in tables]
+    raise UnknownName(_unknown("Model", name, names, "kvbudget models, or give a config.json"))
+
+
+def _find_model(wanted: str) -> ModelPreset | None:
     for tables in _model_tables():
         for key in tables.mentioning(wanted):
             preset = _model(tables, key)
             if wanted in (preset.name, preset.title.lower(), *map(str.lower, preset.aliases)):
                 return preset
-    names = [key for tables in _model_tables() for key in tables]
-    raise UnknownName(_unknown("Model", name, names, "kvbudget models, or give a config.json"))
+    return None
+
+
+@cache
+def _library_tables() -> TomlTables:
+    return TomlTables(PRESETS / "ollama.toml", "ollama.toml")
+
+
+@cache
+def ollama_name(name: str) -> "OllamaName | None":
+    """What *name* means in Ollama's library, None for a name that is not of it; raises UnknownName for odd tags."""
+    from planner.ollama_tags import read_tag  # most names are a preset's own
+
+    wanted = name.strip().lower()
+    family = wanted.partition(":")[0]
+    tagged = f'"{family}:'
+    aliases = [
+        alias.lower()
+        for tables in _model_tables()
+        for key in tables.containing(tagged)
+        for alias in _model(tables, key).aliases
+        if alias.lower().startswith(tagged[1:])
+    ]
+    library = _library_tables().parse(family) if family in _library_tables() else None
+    return read_tag(wanted, library, aliases, {*mix_names(), *formats()})
 
 
 @cache

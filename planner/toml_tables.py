@@ -46,6 +46,12 @@ class TomlTables:
         quoted = f'"{name}"'
         return (key for key, text in self._texts.items() if key.lower() == name or quoted in text.lower())
 
+    def containing(self, words: str) -> Iterator[str]:
+        """Keys of the tables with *words*, in lower case, somewhere."""
+        if words not in self._text.lower():
+            return iter(())
+        return (key for key, text in self._texts.items() if words in text.lower())
+
 
 def _cut(text: str) -> dict[str, str]:
     """Each first-level key with the text of all its headers; what stands before the first header is a comment."""

@@ -39,7 +39,7 @@ LAYERS = (
     ("planner.answer", "planner.export", "planner.inspection", "planner.naive"),
     ("planner.card", "planner.explain", "planner.verdict"),
     ("planner.cache_words", "planner.layer_kinds"),
-    ("planner.toml_tables",),
+    ("planner.ollama_tags", "planner.toml_tables"),
     ("planner.presets",),
     ("planner.performance_presets", "planner.model_facts", "planner.quality"),
     ("planner.published_drafts", "planner.checkpoint_ids"),

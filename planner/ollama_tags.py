@@ -1,0 +1,66 @@
+"""Names as Ollama's library has them: ``llama3.1``, ``llama3.1:8b`` and ``llama3.1:8b-instruct-q4_K_M`` are one model.
+
+Without a tag a name stands for the tag ``latest``, which the library keeps on one size. A tag that ends in a
+quantisation names a file, and so the model and what its weights are stored in.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from planner.errors import UnknownName
+from planner.records import dataclass
+from planner.units import shorten
+
+_QUANTIZED = re.compile(r"(.+?)-((?:i?q\d\w*)|fp16|f16|bf16)")
+_FULL = {"f16": "fp16"}
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OllamaName:
+    """*preset* is the alias that a preset has, ``llama3.1:8b``; *weights* what the tag says of them, "" for nothing."""
+
+    preset: str
+    weights: str = ""
+
+
+def read_tag(
+    name: str, library: Mapping[str, Any] | None, aliases: Collection[str], formats: Collection[str]
+) -> OllamaName | None:
+    """What *name*, in lower case, means; None where it is no name of Ollama's.
+
+    *library* is what is known of the name before the colon, *aliases* are the presets' own tags of it, and *formats*
+    what weights can be stored in. Raises UnknownName for a tag that is not known, with those that are.
+    """
+    family, _, tag = name.partition(":")
+    known = [alias.partition(":")[2] for alias in aliases]
+    if not known or "/" in name:
+        return None
+    library = library or {}
+    if tag in ("", "latest"):
+        latest = library.get("latest")
+        if latest is None:
+            raise UnknownName(f"{family} without a tag is none of the presets; name one of {_listed(family, known)}.")
+        return OllamaName(preset=f"{family}:{latest}")
+    weights = ""
+    if tag not in known and (match := _QUANTIZED.fullmatch(tag)):
+        tag, weights = match[1], _FULL.get(match[2], match[2])
+    usual = tag if tag in known else _usual(tag, library.get("stems" if weights else "same", {}))
+    if usual is None:
+        raise UnknownName(
+            f"Model {shorten(name)!r} is not known: of Ollama's {family} there are {_listed(family, known)}, each with "
+            "or without a quantisation such as -q4_K_M."
+        )
+    if weights and weights not in formats:
+        raise UnknownName(f"{shorten(name)!r} asks for weights in {weights}, which is not known; see kvbudget formats.")
+    return OllamaName(preset=f"{family}:{usual}", weights=weights)
+
+
+def _usual(tag: str, others: Mapping[str, list[str]]) -> str | None:
+    """The preset's tag of which *tag* is another spelling."""
+    return next((usual for usual, names in others.items() if tag in map(str.lower, names)), None)
+
+
+def _listed(family: str, tags: list[str]) -> str:
+    return ", ".join(f"{family}:{tag}" for tag in sorted(tags)[:_SHOWN])

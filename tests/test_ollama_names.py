@@ -1,0 +1,97 @@
+"""Names of Ollama's library: a model, and where the tag names a file, what its weights are stored in."""
+
+import tomllib
+
+import pytest
+
+from planner import presets
+from planner.choices import Choices, choose
+from planner.errors import UnknownName
+from planner.presets import PRESETS, find_model, ollama_name
+
+LIBRARY = tomllib.loads((PRESETS / "ollama.toml").read_text(encoding="utf-8"))
+TAGS = {alias.lower() for preset in presets.models() for alias in preset.aliases if ":" in alias}
+
+# The most pulled of the library that have weights to run here, and what an untagged name stands for in August 2026.
+COMMON = [
+    "llama3.1:8b", "deepseek-r1:8b", "llama3.2:3b", "gemma3:4b", "qwen2.5:7b", "qwen3:8b", "mistral:7b",
+    "gemma2:9b", "llama3:8b", "gemma4:e4b", "qwen2.5-coder:7b", "qwen3.5:9b", "phi3:3.8b", "llava:7b",
+    "gpt-oss:20b", "qwen3-coder:30b", "phi4:14b", "qwen:4b", "llama2:7b", "gemma:7b", "qwen2:7b", "qwen3.6:35b",
+    "codellama:7b", "mistral-nemo:12b", "tinyllama:1.1b", "minicpm-v:8b", "qwen3-vl:8b", "llama3.2-vision:11b",
+    "deepseek-coder:1.3b", "qwen2.5vl:7b", "llama3.3:70b", "smollm2:1.7b", "deepseek-v3:671b", "olmo2:7b",
+    "codegemma:7b", "mistral-small:24b", "deepseek-coder-v2:16b", "granite3.1-moe:3b", "nemotron-3-super:120b",
+    "starcoder2:3b", "mixtral:8x7b", "falcon3:7b", "mistral-small3.2:24b", "qwq:32b", "gemma3n:e4b",
+    "dolphin-llama3:8b", "smollm:1.7b", "translategemma:4b", "llama4:scout", "phi4-reasoning:14b", "hermes3:8b",
+    "phi:2.7b", "command-r:35b", "magistral:24b", "granite-code:3b", "yi:6b", "phi4-mini:3.8b", "ministral-3:8b",
+    "mistral-large:123b", "codestral:22b", "deepscaler:1.5b", "wizardlm2:7b", "glm4:9b", "deepseek-llm:7b",
+    "zephyr:7b", "aya:8b", "falcon:7b", "phi3.5:3.8b", "devstral:24b", "granite3.3:8b",
+]  # fmt: skip
+
+OWN_NAMES = {preset.name for preset in presets.models()}
+"""A preset's own name comes first: ``deepseek-r1`` is DeepSeek's, not the distilled one that Ollama gives for it."""
+
+
+@pytest.mark.parametrize("tagged", COMMON)
+def test_an_untagged_name_is_the_tag_latest(tagged: str) -> None:
+    name, _, _ = tagged.partition(":")
+    assert find_model(f"{name}:latest").name == find_model(tagged).name
+    if name not in OWN_NAMES:
+        assert find_model(name).name == find_model(tagged).name
+
+
+@pytest.mark.parametrize("name", sorted(set(LIBRARY) - {"provenance"}))
+def test_every_name_and_tag_of_the_library_leads_to_a_preset(name: str) -> None:
+    library = LIBRARY[name]
+    assert set(library) <= {"latest", "same", "stems"}
+    if "latest" in library:
+        assert f"{name}:{library['latest']}" in TAGS
+        assert find_model(name)
+    for tag, others in library.get("same", {}).items():
+        assert {find_model(f"{name}:{other}").name for other in others} == {find_model(f"{name}:{tag}").name}
+    for tag, stems in library.get("stems", {}).items():
+        for stem in stems:
+            found = ollama_name(f"{name}:{stem}-q4_K_M")
+            assert found is not None
+            assert (found.preset, found.weights) == (f"{name}:{tag}", "q4_k_m")
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "weights"),
+    [
+        ("llama3.1:8b-instruct-q4_K_M", "llama-3.1-8b", "q4_k_m"),
+        ("Llama3.1:8B-q8_0", "llama-3.1-8b", "q8_0"),
+        ("mistral:7b-instruct-v0.3-fp16", "mistral-7b-v0.3", "fp16"),
+        ("gemma3:27b-it-q4_K_M", "gemma-3-27b", "q4_k_m"),
+        ("llava:7b-v1.6-mistral-q4_0", "llava-v1.6-mistral-7b", "q4_0"),
+    ],
+)
+def test_a_full_tag_is_a_model_and_a_format(name: str, preset: str, weights: str) -> None:
+    chosen = choose(Choices(model=name, memory="80GiB"))
+    same = choose(Choices(model=preset, memory="80GiB", weights=weights))
+    assert (chosen.architecture, chosen.deployment) == (same.architecture, same.deployment)
+
+
+def test_weights_that_are_chosen_come_before_those_of_the_name() -> None:
+    chosen = choose(Choices(model="llama3.1:8b-instruct-q4_K_M", memory="80GiB", weights="q8_0"))
+    assert chosen.deployment.weights.mix is not None
+    assert chosen.deployment.weights.mix.name == "q8_0"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("starcoder", "starcoder without a tag is none of the presets; name one of starcoder:15b."),
+        (
+            "llama3.1:9b",
+            "of Ollama's llama3.1 there are llama3.1:405b, llama3.1:70b, llama3.1:8b, each with",
+        ),
+        ("llama3.1:8b-text-q4_K_M", "Model 'llama3.1:8b-text-q4_k_m' is not known"),
+        ("llama3.1:8b-q4_K_X", "'llama3.1:8b-q4_k_x' asks for weights in q4_k_x, which is not known"),
+        ("moondream", "Model 'moondream' is not known; see kvbudget models"),
+        ("moondream:1.8b", "Model 'moondream:1.8b' is not known"),
+    ],
+)
+def test_a_name_that_is_not_known_is_refused_with_those_that_are(name: str, sentence: str) -> None:
+    with pytest.raises(UnknownName) as refusal:
+        choose(Choices(model=name, memory="80GiB"))
+    assert sentence in str(refusal.value)
