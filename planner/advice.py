@@ -72,22 +72,22 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
                 yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
     for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
-    if reads_gguf:
-        yield from _offloads(choices, architecture)
+    if reads_gguf and (offload := as_fit_chooses(choices, architecture)):
+        yield offload
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
 
 
-def _offloads(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, Choices]]:
-    """What --fit would choose: experts to main memory, as few layers' as are enough, else whole layers.
+def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, Choices] | None:
+    """What llama.cpp's --fit would choose: experts to main memory, as few layers' as are enough, else whole layers.
 
-    It leaves a margin on the card, and chooses nothing where the user set one of the two.
+    It leaves a margin on the card, and chooses nothing, ``None``, where the user set one of the two.
     """
     number = len(architecture.layers)
     settings = choose(choices, architecture).deployment.settings
     if settings.given & {"n_gpu_layers", "n_cpu_moe", "cpu_moe"}:
-        return
+        return None
     margin_bytes = settings.integer("fit_target") or 0
 
     def leaves_room(setting: str) -> bool:
@@ -101,7 +101,7 @@ def _offloads(choices: Choices, architecture: Architecture) -> Iterator[tuple[st
     else:
         kept = largest(lambda count: leaves_room(f"n_gpu_layers={count}"), number)
         setting, what = f"n_gpu_layers={kept}", f"{kept} of {number + 1} layers on the card"
-    yield f"{what} ({setting}), as --fit would choose", replace(choices, set=(*choices.set, setting))
+    return f"{what} ({setting}), as --fit would choose", replace(choices, set=(*choices.set, setting))
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:

@@ -6,6 +6,7 @@ Command line, app and library all come through here, so that the same choices gi
 import shlex
 from dataclasses import fields
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING
 
 from planner import presets
@@ -64,6 +65,14 @@ class Choices:
     draft_tokens: int | None = None
     draft_weights: str | None = None
     online: bool = False
+
+    @property
+    def card_count(self) -> int:
+        """How many cards are asked for, however they are split."""
+        if self.devices is not None:
+            return self.devices.count(",") + 1
+        split = self.tensor_parallel, self.pipeline_parallel, self.data_parallel
+        return self.device_count or self.replicas * prod(number or 1 for number in split)
 
     def command(self) -> str:
         """The ``kvbudget`` command that gives the same plan; options at their default are left out."""

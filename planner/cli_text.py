@@ -53,8 +53,12 @@ def _start_lines(choices: Choices, architecture: Architecture, answer: Answer) -
     if found.command is None:
         return ["", f"{found.title}."]
     heading = f"{found.title}: {found.change}." if found.change else f"{found.title}:"
-    lines = (f"  {line}" for line in found.command.text.split("\n"))
-    return ["", heading, *lines, *(f"Note: {note}" for note in found.command.notes)]
+    files = ["", "Make the file first:", *_indented(found.command.files)] if found.command.files else []
+    return [*files, "", heading, *_indented(found.command.text), *(f"Note: {note}" for note in found.command.notes)]
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.split("\n")]
 
 
 def table_text(cells: Sequence[TableRow]) -> str:

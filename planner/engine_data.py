@@ -87,7 +87,8 @@ class EngineData:
 
     *newest* is used when no version is given; rules for later versions are known from source, not from readings.
     *release_parts* numbers of a version are a release, within which measurements are alike. An engine that numbers its
-    *builds* and names no versions has its rules by day: some builds with theirs, in order.
+    *builds* and names no versions has its rules by day: some builds with theirs, in order. It runs on devices of
+    *vendors*, but *not_on* those named there.
     """
 
     name: str = ""
@@ -97,6 +98,12 @@ class EngineData:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
     builds: tuple[tuple[int, date], ...] = ()
+    vendors: tuple[str, ...] = ()
+    not_on: tuple[str, ...] = ()
+
+    def runs_on(self, device: str, vendor: str) -> bool:
+        """Whether it runs on *device*; of a device without a *vendor* nothing is known that would forbid it."""
+        return not self.vendors or not vendor or (vendor in self.vendors and device not in self.not_on)
 
     def number(self, version: str) -> Version:
         """*version* as rules are ordered; a build between two whose days are known lies in proportion between them.
@@ -198,7 +205,10 @@ def _is_day(number: Version) -> bool:
 def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
     where = f"engines/{name}.toml"
-    unknown = table.keys() - {"title", "newest", "release_parts", "settings", "rules", "builds"}
+    unknown = table.keys() - {
+        *("title", "newest", "release_parts", "settings", "rules", "builds"),
+        *("vendors", "not_on", "runs_on_source"),
+    }
     if unknown:
         raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
     settings = {
@@ -214,6 +224,8 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
         settings=settings,
         rules=rules,
         builds=builds,
+        vendors=tuple(table.get("vendors", ())),
+        not_on=tuple(table.get("not_on", ())),
     )
 
 

@@ -5,6 +5,7 @@ from functools import cache
 from math import log
 from typing import Any
 
+from planner.formats import CHECKPOINT
 from planner.presets import PRESETS, build, load_toml
 from planner.records import dataclass
 
@@ -109,6 +110,16 @@ def short_words(cost: QualityCost) -> str:
     if cost.score_points is not None:
         return f"{_signed(-cost.score_points, 1)} points"
     return f"KL {cost.reading.kl_divergence:.3g}"
+
+
+def quality_words(weights: str, parameters: int) -> tuple[str, str]:
+    """What a format costs, and of which model that was read; the second is empty where nothing was."""
+    if weights == CHECKPOINT or is_yardstick(weights):
+        return "none", ""
+    found = quality_of(weights, parameters=parameters)
+    if not found:
+        return "no published reading", ""
+    return short_words(found[0]), found[0].series.model
 
 
 def quality_sentence(cost: QualityCost) -> str:

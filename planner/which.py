@@ -9,11 +9,13 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Choices, Chosen, choose, choose_device
+from planner.choices import Choices, Chosen, choose, choose_cards
 from planner.deployment import Device
+from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
+from planner.line_item import Kind
 from planner.records import dataclass
 from planner.weights import parameters
 
@@ -21,6 +23,9 @@ WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
 ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
 """The better first: the first that fits is the one to take."""
+MINIMUM = "minimum"
+_SURE_SHARE = 0.9
+"""Of what a publisher counts, so much is loaded in any case; the rest may be layers for prediction, or towers."""
 _Prepared = tuple[Chosen, tuple[RankBudget, ...]]
 _READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 
@@ -29,10 +34,12 @@ _READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 class Match:
     """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context.
 
-    *model_limit_tokens* is the longest context that the model was made for, where that is known.
+    *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
+    the machine's own memory, *outside_weights_bytes* of them are weights.
     """
 
     model: str
+    name: str
     parameters: int
     weights: str
     device: str
@@ -40,17 +47,37 @@ class Match:
     memory_bytes: int
     weights_bytes: int
     free_bytes: int
+    outside_weights_bytes: int
+    host_bytes: int
     state: State
     max_context_tokens: int | None
     max_users: int | None
     model_limit_tokens: int | None
 
 
-def default_weights(engine: str) -> tuple[str, ...]:
-    """What is tried when no format is named: what *engine* reads, the file types of GGUF among it or alone."""
+def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...]:
+    """What is tried when no format is named: what *engine* reads, the file types of GGUF among it or alone.
+
+    Without an engine it is what those read that run on *device*.
+    """
     if engine in _READ_GGUF:
         return GGUF_WEIGHTS
-    return ALL_WEIGHTS if engine == "minimum" else WEIGHTS
+    if engine != MINIMUM:
+        return WEIGHTS
+    names = engines_on(device)
+    reads = {name for engine in names for name in default_weights(engine)}
+    makes = {*reads} if any(name not in (*_READ_GGUF, "transformers") for name in names) else {*reads} - {*WEIGHTS[1:]}
+    return tuple(name for name in ALL_WEIGHTS if name in makes)
+
+
+def engines_on(device: Device | None) -> tuple[str, ...]:
+    """The engines that run on *device*, every one where nothing is known of it."""
+    return tuple(name for name in ENGINES if name != MINIMUM and (device is None or runs_on(name, device)))
+
+
+def runs_on(engine: str, device: Device) -> bool:
+    """Whether there is a build of *engine* for *device*."""
+    return presets.engine_data(engine).runs_on(device.name, device.vendor)
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
@@ -58,6 +85,8 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
     prepared = _storable(replace(choices, device=None, memory="1GiB"), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
+        if not runs_on(choices.engine, device):
+            continue
         for chosen, ranks in prepared:
             match = _match(chosen, on_device(ranks, device), device)
             if match.state is State.FITS:
@@ -69,17 +98,29 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
 def models_for(choices: Choices, weights: Sequence[str], first_only: bool = False) -> list[Match]:
     """Every preset model and format that the device of *choices* serves as asked, the largest weights first.
 
-    *first_only*: of each model only the first of *weights* that fits, so list the better ones first.
+    *first_only*: of each model only the first of *weights* that fits, so list the better ones first. Raises
+    PlannerError for an engine that does not run on the device.
     """
-    choose_device(choices.device, choices.memory)  # a wrong name is said once, not for every model
+    device = check_device(choices)
     found: list[Match] = []
     for preset in presets.models():
         if preset.config.get("nominal_parameters"):
             continue
-        possible = _possible(replace(choices, model=preset.name), presets.load_preset(preset.name), weights)
+        tried = [name for name in weights if may_fit(preset, name, choices, device)]
+        possible = _possible(replace(choices, model=preset.name), presets.load_preset(preset.name), tried)
         tries = (_match(chosen, ranks, chosen.deployment.device) for chosen, ranks in possible)
         found += islice((match for match in tries if match.state is State.FITS), 1 if first_only else None)
     return sorted(found, key=lambda match: -match.weights_bytes)
+
+
+def check_device(choices: Choices) -> Device:
+    """The smallest device of *choices*, so that a wrong name is said once and not for every model."""
+    cards = choose_cards(choices)
+    for device in cards:
+        if not runs_on(choices.engine, device):
+            others = ", ".join(engines_on(device)) or MINIMUM
+            raise PlannerError(f"{choices.engine} does not run on {device.title}: choose one of: {others}.")
+    return min(cards, key=lambda card: card.memory_bytes)
 
 
 def formats_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
@@ -99,7 +140,7 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     """
     engine = choices.engine
     mixes = presets.mix_names() if engine == "minimum" or engine in _READ_GGUF else ()
-    named = default_weights(engine)
+    named = default_weights(engine, check_device(choices))
     found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
     published = next((match.weights_bytes for match in found if match.weights == CHECKPOINT), None)
     by_size: dict[int, Match] = {}
@@ -107,6 +148,19 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
         if published is None or match.weights == CHECKPOINT or match.weights_bytes < published:
             by_size.setdefault(match.weights_bytes, match)
     return sorted(by_size.values(), key=lambda match: -match.weights_bytes)
+
+
+def may_fit(preset: presets.ModelPreset, weights: str, choices: Choices, device: Device) -> bool:
+    """Whether a plan is worth making: not where most parameters in the format's fewest bits are too many alone.
+
+    Settings may put weights elsewhere, so that nothing is sure with any.
+    """
+    mix, number_format = presets.find_mix(weights), presets.formats().get(weights)
+    formats = (mix.format, *(rule.format for rule in mix.rules)) if mix else (number_format,)
+    bits = [one.bits_per_element for one in formats if one is not None]
+    if choices.set or not bits or preset.published_parameters is None:
+        return True
+    return _SURE_SHARE * preset.published_parameters * min(bits) / 8 <= device.memory_bytes * choices.card_count
 
 
 def _storable(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[_Prepared]:
@@ -131,6 +185,7 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
     workload, scheme = chosen.workload, chosen.deployment.weights
     return Match(
         model=chosen.architecture.title,
+        name=chosen.architecture.name,
         parameters=parameters(chosen.architecture),
         weights=scheme.name,
         device=device.title,
@@ -138,6 +193,8 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
         memory_bytes=budget.rank.memory_bytes,
         weights_bytes=budget.weights_bytes,
         free_bytes=budget.free_bytes,
+        outside_weights_bytes=sum(item.bytes for item in budget.host_items if item.kind is Kind.WEIGHTS),
+        host_bytes=sum(item.bytes for item in budget.host_items),
         state=budget.state,
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,

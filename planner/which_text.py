@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from planner.answer import Answer
 from planner.budget import State
 from planner.formats import CHECKPOINT
-from planner.quality import is_yardstick, quality_of, short_words
+from planner.quality import quality_words
 from planner.units import format_bytes, format_size
 from planner.verdict import asked
 from planner.which import Match
@@ -35,7 +35,8 @@ def file_sentence(matches: Sequence[Match], answer: Answer) -> str:
     if best is None:
         return f"Asked for were {asked(answer)} on {cards(matches[0], answer)}: ask for less, or take a larger card."
     each = " a card" if answer.device_count > 1 else ""
-    loss = f" It costs {quality_words(best)[0]}, read on {quality_words(best)[1]}." if quality_words(best)[1] else ""
+    words, model = quality_words(best.weights, best.parameters)
+    loss = f" It costs {words}, read on {model}." if model else ""
     return (
         f"In {weights_words(best)} it weighs **{format_bytes(best.weights_bytes)}**{each}. With {asked(answer)} on "
         f"{cards(best, answer)} **{format_bytes(best.free_bytes)}** stay free, room for {room_words(best)}.{loss}"
@@ -89,7 +90,7 @@ def cards(match: Match, answer: Answer) -> str:
 
 
 def _loss(match: Match) -> str:
-    words, model = quality_words(match)
+    words, model = quality_words(match.weights, match.parameters)
     return f" ({words} on {model})" if model else ""
 
 
@@ -107,13 +108,3 @@ def room_words(match: Match) -> str:
     """The longest context for the asked users."""
     longest = match.max_context_tokens
     return "any length" if longest is None else f"up to **{longest:,} tokens** each"
-
-
-def quality_words(match: Match) -> tuple[str, str]:
-    """What the format costs, and of which model that was read; the second is empty where nothing was."""
-    if match.weights == CHECKPOINT or is_yardstick(match.weights):
-        return "none", ""
-    found = quality_of(match.weights, parameters=match.parameters)
-    if not found:
-        return "no published reading", ""
-    return short_words(found[0]), found[0].series.model

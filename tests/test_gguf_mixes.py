@@ -108,7 +108,7 @@ def test_a_type_alone_takes_no_quantize_and_no_nominal_class() -> None:
 
 
 def test_which_names_the_file_to_download_for_a_card(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["which", "--memory", "8GiB", "--weights", "q8_0,q6_k,q5_k_m,q4_k_m", "--overhead", "1GiB", "--json"])
+    main(["which", "--memory", "8GiB", "--weights", "q8_0,q6_k,q5_k_m,q4_k_m", "--overhead", "1GiB", "--all", "--json"])
     rows = json.loads(capsys.readouterr().out)
     assert [row["weights"] for row in rows if row["model"] == "Qwen3-8B"] == ["q5_k_m", "q4_k_m"]
 

@@ -61,7 +61,7 @@ def test_devices_for_a_model_fit_and_come_smallest_first(capsys: pytest.CaptureF
 
 
 def test_models_for_a_device_fit(capsys: pytest.CaptureFixture[str]) -> None:
-    code, rows = printed(capsys, "which", "--memory", "8GiB", "--overhead", "1.5GiB", "--context", "4096")
+    code, rows = printed(capsys, "which", "--memory", "8GiB", "--overhead", "1.5GiB", "--context", "4096", "--all")
     models = {(row["model"], row["weights"]) for row in rows}
     assert code == 0
     assert ("Llama-2-13B", "int4-g128") not in models

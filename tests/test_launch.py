@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
+from planner.downloads import pull_name, pulled
 from planner.errors import PlannerError
 from planner.launch import LAUNCHERS, launch, parse_launch
+from planner.presets import mix_names, models
 
 CARD = "79.15GiB"
 
@@ -284,7 +286,8 @@ def test_llama_server_asks_for_the_context_of_all_slots() -> None:
     written = launch(choices, choose(choices))
     assert written is not None
     assert written.text == (
-        "llama-server \\\n  --model llama-3.1-8b-Q4_K_M.gguf \\\n  --ctx-size 24576 \\\n  --n-gpu-layers 999 \\\n"
+        "llama-server \\\n  --hf-repo bartowski/Meta-Llama-3.1-8B-Instruct-GGUF:Q4_K_M \\\n"
+        "  --ctx-size 24576 \\\n  --n-gpu-layers 999 \\\n"
         "  --parallel 3"
     )
 
@@ -293,8 +296,40 @@ def test_ollama_takes_the_library_s_file_where_it_is_the_same() -> None:
     choices = Choices(model="llama-3.1-8b", memory="8GiB", weights="q4_k_m", engine="ollama", context=8_192)
     written = launch(choices, choose(choices))
     assert written is not None
-    assert "FROM llama3.1:8b\nPARAMETER num_ctx 8192\n" in written.text
+    assert "FROM llama3.1:8b-instruct-q4_K_M\nPARAMETER num_ctx 8192\n" in written.text
     assert "OLLAMA_NUM_PARALLEL=1 ollama serve" in written.text
+
+
+@pytest.mark.parametrize(
+    ("weights", "source"),
+    [
+        ("q4_k_m", "qwen3:8b-q4_K_M"),
+        ("q8_0", "qwen3:8b-q8_0"),
+        # The library has no other type of it; the Hub has.
+        ("q6_k", "hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q6_K"),
+        ("iq1_s", "./qwen3-8b-IQ1_S.gguf"),
+    ],
+)
+def test_ollama_is_given_what_it_can_pull_or_how_the_file_is_made(weights: str, source: str) -> None:
+    choices = Choices(model="qwen3-8b", memory="24GiB", weights=weights, engine="ollama", context=8_192)
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert f"\nFROM {source}\n" in written.text
+    made = [
+        "hf download Qwen/Qwen3-8B --local-dir qwen3-8b",
+        "python convert_hf_to_gguf.py qwen3-8b --outfile qwen3-8b-BF16.gguf",
+        "llama-quantize qwen3-8b-BF16.gguf qwen3-8b-IQ1_S.gguf IQ1_S",
+    ]
+    assert written.files == ("\n".join(made) if source.startswith("./") else "")
+
+
+def test_every_file_that_is_known_is_found_again() -> None:
+    """pulled ∘ pull_name is identity, over every model of the list and every type of GGUF file."""
+    names = [preset.name for preset in models() if not preset.config.get("nominal_parameters")]
+    pairs = [(name, weights) for name in names for weights in (*mix_names(), "checkpoint")]
+    known = {pair: found for pair in pairs if (found := pull_name(*pair))}
+    assert len(known) > 300
+    assert [pair for pair, found in known.items() if pulled(found) != pair] == []
 
 
 def test_a_format_that_needs_a_checkpoint_says_so() -> None:

@@ -92,6 +92,9 @@ def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
         return found.title
     if found.change:
         st.markdown(f":orange[:material/edit:] **{no_markup(found.change)}**")
+    if found.command.files:
+        st.markdown("No file in this format is known to be published: make it first.")
+        st.code(found.command.files, language="sh", wrap_lines=True)
     st.code(found.command.text, language=found.command.language, wrap_lines=True)
     for note in found.command.notes:
         st.caption(f":material/info: {no_markup(note)}")

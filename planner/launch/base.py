@@ -3,8 +3,7 @@
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from planner import presets
-from planner.errors import PlannerError, UnknownName
+from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.units import shorten
 
@@ -14,28 +13,15 @@ _MAX_DIGITS = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """*text* to copy, in *language* (``sh`` or ``python``), and *notes* on what it cannot say."""
+    """*text* to copy, in *language* (``sh`` or ``python``), and *notes* on what it cannot say.
+
+    *files* are the commands that get what it loads, where it does not do so by itself.
+    """
 
     text: str
     language: str
     notes: tuple[str, ...] = ()
-
-
-def hub_id(model: str) -> str:
-    """The id on the Hugging Face Hub where a preset knows one, else the name as it was given."""
-    return next((alias for alias in _aliases(model) if "/" in alias), model)
-
-
-def ollama_tag(model: str) -> str | None:
-    """The name in Ollama's library, where a preset knows one."""
-    return next((alias for alias in _aliases(model) if ":" in alias), None)
-
-
-def _aliases(model: str) -> tuple[str, ...]:
-    try:
-        return presets.find_model(model).aliases
-    except UnknownName:
-        return ()
+    files: str = ""
 
 
 def shell(words: Sequence[str], program: int = 1) -> str:

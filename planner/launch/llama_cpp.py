@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
 
-from planner import presets
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
+from planner.downloads import gguf_repository, pulled
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
-from planner.formats import CHECKPOINT
 from planner.launch.base import Launch, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
+from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
 from planner.units import MIB
 
 CACHE_TYPES = {"fp16": "f16", "fp32": "f32"}
@@ -45,22 +45,15 @@ ALL_LAYERS = "999"
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, and the context of all slots together."""
-    words = ["llama-server", "--model", file_name(choices, chosen), *_options(choices, chosen)]
-    files = () if _is_file(choices.model) else (f"{words[2]} stands for the file: a GGUF of {choices.model}.",)
-    return Launch(text=shell(words), language="sh", notes=(*files, *_draft_notes(choices, chosen.deployment)))
-
-
-def file_name(choices: Choices, chosen: Chosen) -> str:
-    """The file that the plan read, else the usual name of one with these weights."""
-    return _file(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
-
-
-def _file(asked: str, name: str, kind: str) -> str:
-    return asked if _is_file(asked) else f"{name}{'' if kind == CHECKPOINT else f'-{kind.upper()}'}.gguf"
-
-
-def _is_file(model: str) -> bool:
-    return model.lower().endswith(".gguf")
+    deployment = chosen.deployment
+    repository = gguf_repository(choices.model, deployment.weights.name)
+    file = file_name(choices.model, chosen.architecture.name, deployment.weights.name)
+    files, notes = made_from_checkpoint(choices, deployment, file)
+    source = ["--model", file]
+    if repository is not None:
+        source, files = ["--hf-repo", f"{repository}:{deployment.weights.name.upper()}"], ""
+    words = ["llama-server", *source, *_options(choices, chosen)]
+    return Launch(text=shell(words), language="sh", notes=(*notes, *_draft_notes(choices, deployment)), files=files)
 
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -99,7 +92,7 @@ def _draft(choices: Choices, deployment: Deployment, draft: Draft) -> Iterator[s
         return
     if has_files(draft):
         name = draft_checkpoint(choices, draft) if kind != SMALLER_MODEL else draft.name
-        yield from ("--model-draft", _file(choices.draft_model or "", name, draft.weights.name))
+        yield from ("--model-draft", file_name(choices.draft_model or "", name, draft.weights.name))
         yield from ("--gpu-layers-draft", ALL_LAYERS)
         for letter, given, used in (
             ("k", choices.kv_cache_k, deployment.kv_cache_k),
@@ -118,7 +111,7 @@ def _draft_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
         yield from left_out(deployment, f"This version ({deployment.settings.version})")
     elif draft.architecture is None:
         yield from draft_notes(choices, deployment, {})
-    elif not _is_file(choices.draft_model or ""):
+    elif not is_file(choices.draft_model or ""):
         yield f"The file after --model-draft stands for a GGUF of {draft.name}."
 
 
@@ -133,7 +126,8 @@ def parse(text: str, like: Choices) -> Choices:
     if words[:1] != ["llama-server"]:
         raise PlannerError("This is not a command that begins with llama-server.")
     flags = {option: f"set.{name}" for name, option in VALUES.items()}
-    flags |= {"--model": "model", "--ctx-size": "n_ctx", "--tensor-split": "cards", "--cache-ram": "cache_ram"}
+    flags |= {"--model": "model", "--hf-repo": "repository", "-hf": "repository"}
+    flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--cache-ram": "cache_ram"}
     flags |= {"--cache-type-k": "kv_cache_k", "--cache-type-v": "kv_cache_v"}
     switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
     flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
@@ -145,7 +139,10 @@ def parse(text: str, like: Choices) -> Choices:
     for name, value in options_of(words[1:], flags, switches):
         match name:
             case "model":
-                found = found if _is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
+                found = found if is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
+            case "repository":
+                model, weights = pulled(value)
+                found = replace(found, model=model, weights=weights)
             case "n_ctx":
                 n_ctx = value
             case "cards":
@@ -182,14 +179,6 @@ def _with_draft(found: Choices, said: Mapping[str, str]) -> Choices:
     named = named_file(said.get("draft_model", ""))
     weights = named.get("weights", found.draft_weights)
     return replace(found, draft_model=named["model"], draft_weights=weights, draft_tokens=drafted)
-
-
-def named_file(name: str) -> dict[str, str]:
-    """Model and weights in a name such as ``qwen3-8b-Q4_K_M.gguf``."""
-    name = name.removesuffix(".gguf")
-    stem, _, kind = name.rpartition("-")
-    known = presets.find_mix(kind.lower()) is not None or kind.lower() in presets.formats()
-    return {"model": stem, "weights": kind.lower()} if stem and known else {"model": name}
 
 
 def _slot_tokens(found: Choices, n_ctx: str) -> int:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.downloads import hub_id
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import left_out
 from planner.launch.spelling import DTYPE, Spelling, checkpoint_notes, setting_options
 

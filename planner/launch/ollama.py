@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.downloads import pull_name, pulled
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
-from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch, ollama_tag
+from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import left_out
-from planner.launch.llama_cpp import CACHE_TYPES, cache_type, file_name, named_file
+from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
+from planner.launch.llama_cpp import CACHE_TYPES, cache_type
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
-LIBRARY_WEIGHTS = "q4_k_m"
-"""What a name in Ollama's library without a suffix mostly is."""
 _FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
 _PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
 _VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
@@ -31,18 +31,26 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
         f"ollama create {name} -f Modelfile\nollama run {name}"
     )
     rest = sorted(chosen.deployment.settings.given - {*PARAMETERS, "n_parallel", "flash_attn"})
-    notes = (f"Ollama has no setting for {', '.join(rest)}.",) if rest else ()
-    return Launch(text=text, language="sh", notes=(*notes, *left_out(chosen.deployment, "Ollama")))
+    file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
+    files, notes = ("", ()) if _pull_name(choices, chosen) else made_from_checkpoint(choices, chosen.deployment, file)
+    if rest:
+        notes = (*notes, f"Ollama has no setting for {', '.join(rest)}.")
+    return Launch(text=text, language="sh", notes=(*notes, *left_out(chosen.deployment, "Ollama")), files=files)
 
 
 def _modelfile(choices: Choices, chosen: Chosen) -> Iterator[str]:
     settings = chosen.deployment.settings
-    tag = ollama_tag(choices.model) if chosen.deployment.weights.name == LIBRARY_WEIGHTS else None
-    yield f"FROM {tag or './' + file_name(choices, chosen)}"
+    file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
+    yield f"FROM {_pull_name(choices, chosen) or './' + file}"
     yield f"PARAMETER num_ctx {chosen.workload.context_tokens}"
     for name, parameter in PARAMETERS.items():
         if name in settings.given:
             yield f"PARAMETER {parameter} {settings.values[name]}"
+
+
+def _pull_name(choices: Choices, chosen: Chosen) -> str | None:
+    """What Ollama pulls by itself; nothing for a file of the user's own."""
+    return pull_name(choices.model, chosen.deployment.weights.name)
 
 
 def _environment(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -61,9 +69,11 @@ def parse(text: str, like: Choices) -> Choices:
     if model is None:
         raise PlannerError("This is no Modelfile: it has no line FROM with a model.")
     source = model[1]
-    is_file = source.endswith(".gguf")
-    named = named_file(source.removeprefix("./")) if is_file else {"model": source, "weights": LIBRARY_WEIGHTS}
-    found = replace(like, **named, engine="ollama", set=())
+    if is_file(source):
+        named = named_file(source.removeprefix("./"))
+    else:
+        named = dict(zip(("model", "weights"), pulled(source), strict=True))
+    found = replace(like, **named, engine="ollama", set=())  # type: ignore[arg-type]
     theirs = {parameter: name for name, parameter in PARAMETERS.items()}
     for name, value in _PARAMETER.findall(text):
         if name == "num_ctx":

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
+from planner.downloads import hub_id
 from planner.draft import EAGLE, Draft
 from planner.engines.sglang.options import shares_experts, tp_size
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.spelling import Spelling, checkpoint_notes, setting_options
 

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
+from planner.downloads import hub_id
 from planner.draft import EAGLE, MTP, NGRAM, Draft
 from planner.errors import PlannerError
 from planner.launch.base import (
     MAX_COMMAND_CHARACTERS,
     Launch,
-    hub_id,
     known_name,
     options_of,
     shell,

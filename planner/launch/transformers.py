@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.downloads import hub_id
 from planner.draft import NGRAM
 from planner.errors import PlannerError
-from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch, hub_id
+from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
 from planner.launch.spelling import checkpoint_notes
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
+from planner.downloads import hub_id
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
-from planner.launch.base import Launch, hub_id, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, setting_options
 

@@ -4,7 +4,11 @@ import json
 
 import pytest
 
+from planner.choices import Choices
 from planner.cli import main
+from planner.picks import picks_for
+from planner.picks_text import get_command, pick_title
+from planner.which import default_weights
 from tests.ui.conftest import OpenApp, words
 
 PAGE = "ui/pages/which.py"
@@ -25,7 +29,7 @@ def test_files_are_those_of_the_library(open_app: OpenApp, capsys: pytest.Captur
     """The weights of every format that fits, as ``which --memory`` says them."""
     link = {"memory": "8GiB", "overhead": "1.5GiB", "context": "2048", "users": "4"}
     said = words(open_app(PAGE, model="llama-3.1-8b", **link))
-    main(["which", *(word for key, value in link.items() for word in (f"--{key}", value)), "--json"])
+    main(["which", *(word for key, value in link.items() for word in (f"--{key}", value)), "--all", "--json"])
     rows = [row for row in json.loads(capsys.readouterr().out) if row["model"] == "Llama-3.1-8B"]
     assert [row["weights"] for row in rows] == ["q5_k_m", "int4-g128", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m"]
     for row in rows:
@@ -59,8 +63,29 @@ def test_the_smallest_cards_for_a_model(open_app: OpenApp) -> None:
     assert "Apple" not in words(app)
 
 
-def test_the_models_for_a_card(open_app: OpenApp) -> None:
-    app = open_app(PAGE, ask="Which model?", memory="8GiB", context="4096", users="1")
+def test_the_model_to_take_for_a_laptop_with_ollama(open_app: OpenApp) -> None:
+    """The page says what ``which`` says, and the command that pulls it."""
+    link = {"device": "rtx-4060-laptop", "engine": "ollama", "context": "8192", "users": "1"}
+    app = open_app(PAGE, ask="Which model?", **link)
+    choices = Choices(model="", **{**link, "context": 8192, "users": 1})  # type: ignore[arg-type]
+    found = picks_for(choices, default_weights("ollama"))
+    assert app.title[0].value == pick_title(found[0])
+    assert app.code[0].value == get_command(found[0], choices) != ""
+    said = words(app)
+    for pick in found:
+        assert pick.match.model in said
+        assert pick.get in said
+    assert "Larger, with a part in main memory" in said
+
+
+def test_an_engine_that_does_not_run_on_the_card_is_said(open_app: OpenApp) -> None:
+    app = open_app(PAGE, ask="Which model?", device="apple-m2-16gb", engine="vllm")
+    assert "vllm does not run on Apple M2" in words(app)
+    assert "int4-g128" not in words(open_app(PAGE, ask="Which model?", device="apple-m2-16gb")).partition("<table")[2]
+
+
+def test_every_model_for_a_card(open_app: OpenApp) -> None:
+    app = open_app(PAGE, ask="Which model?", memory="8GiB", context="4096", users="1", every="true")
     assert app.title[0].value.endswith(" models fit 8 GiB card")
     assert "Llama-3.1-8B<small>8.03 B</small>" in words(app)
     app.text_input(key="search").set_value("qwen2.5 coder 7b").run()

@@ -6,8 +6,8 @@ from dataclasses import replace
 import streamlit as st
 
 from planner.choices import choose
+from planner.downloads import hub_id
 from planner.launch import launch
-from planner.launch.base import hub_id
 from planner.log_choices import Lack
 from planner.log_report import LogReport, report_log
 from planner.log_words import log_sentence, log_title, try_words

@@ -1,0 +1,124 @@
+"""Where the files of a model in one format are had: Ollama's library, a repository of GGUF files, or nowhere known."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from planner.errors import UnknownName
+from planner.presets import PRESETS, ModelPreset, find_model, load_toml
+
+_HUB_ADDRESS = "hf.co/"
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    return load_toml(PRESETS / "downloads.toml")
+
+
+def hub_id(model: str) -> str:
+    """The id on the Hugging Face Hub where a preset knows one, else the name as it was given."""
+    preset = _preset(model)
+    return next((alias for alias in preset.aliases if "/" in alias), model) if preset else model
+
+
+def ollama_tag(model: str, weights: str) -> str | None:
+    """The name in Ollama's library of *model* in *weights*.
+
+    >>> ollama_tag("llama-3.1-8b", "q5_k_m")
+    'llama3.1:8b-instruct-q5_K_M'
+    """
+    base = _base_tag(model)
+    if base is None:
+        return None
+    entry = _library(base)
+    if weights in entry.get("weights", ()):
+        return f"{base}{entry.get('variant', '')}-{_ollama_type(weights)}"
+    return base if weights == usual_weights(base) else None
+
+
+def usual_weights(tag: str) -> str:
+    """The type of the file that a *tag* of Ollama's library has where it names none."""
+    usual: str = _library(tag).get("usual", _data()["ollama"]["usual"])
+    return usual
+
+
+def gguf_repository(model: str, weights: str) -> str | None:
+    """A repository of the Hub that has *model* in the GGUF type *weights*.
+
+    >>> gguf_repository("qwen3-8b", "q6_k")
+    'bartowski/Qwen_Qwen3-8B-GGUF'
+    """
+    preset = _preset(model)
+    for maker in _data()["hub"].values():
+        if preset and preset.name in maker["models"] and weights in maker["weights"]:
+            found: str = maker["models"][preset.name]
+            return found
+    return None
+
+
+def pull_name(model: str, weights: str) -> str | None:
+    """What ``ollama pull`` takes for *model* in *weights*: a tag of the library, else a repository of the Hub."""
+    if tag := ollama_tag(model, weights):
+        return tag
+    repository = gguf_repository(model, weights)
+    return f"{_HUB_ADDRESS}{repository}:{weights.upper()}" if repository else None
+
+
+def pulled(name: str) -> tuple[str, str]:
+    """Model and weights of what ``ollama pull`` or ``llama-server --hf-repo`` is given; the way back.
+
+    >>> pulled("hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q6_K")
+    ('qwen3-8b', 'q6_k')
+    """
+    repository, _, weights = name.removeprefix(_HUB_ADDRESS).rpartition(":")
+    for preset, known in _repositories():
+        if known == repository:
+            return preset, weights.lower()
+    family, colon, rest = name.partition(":")
+    parts = rest.split("-")
+    for length in range(len(parts), 0, -1):
+        base = family + colon + "-".join(parts[:length])
+        model = _tagged(base)
+        if model is None:
+            continue
+        for weights in (*_library(base).get("weights", ()), usual_weights(base)):
+            if ollama_tag(model, weights) == name:
+                return model, weights
+    return name, usual_weights(name)
+
+
+def _repositories() -> Iterator[tuple[str, str]]:
+    for maker in _data()["hub"].values():
+        yield from maker["models"].items()
+
+
+def _tagged(tag: str) -> str | None:
+    """The preset that has *tag*, which names no type."""
+    known: str | None = next((model for model, base in _data()["ollama"]["tags"].items() if base == tag), None)
+    preset = _preset(tag)
+    return known or (preset.name if preset and tag in preset.aliases else None)
+
+
+def _base_tag(model: str) -> str | None:
+    preset = _preset(model)
+    if preset is None:
+        return None
+    known: str | None = _data()["ollama"]["tags"].get(preset.name)
+    return known or next((alias for alias in preset.aliases if ":" in alias), None)
+
+
+def _library(tag: str) -> Mapping[str, Any]:
+    entry: Mapping[str, Any] = _data()["ollama"]["library"].get(tag.partition(":")[0], {})
+    return entry
+
+
+def _ollama_type(weights: str) -> str:
+    """``q5_k_m`` as the library spells it: ``q5_K_M``."""
+    return weights[:1] + weights[1:].upper()
+
+
+def _preset(model: str) -> ModelPreset | None:
+    try:
+        return find_model(model)
+    except UnknownName:
+        return None

@@ -1,0 +1,215 @@
+"""The few models most worth running on one device, each in the best of its formats that can be had and fits."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from itertools import chain, islice
+
+from planner import presets
+from planner.advice import as_fit_chooses
+from planner.answer import answer
+from planner.budget import State
+from planner.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
+from planner.downloads import gguf_repository, hub_id, pull_name
+from planner.errors import PlannerError
+from planner.export import Row
+from planner.formats import CHECKPOINT
+from planner.presets import ModelPreset, load_preset
+from planner.quality import quality_words
+from planner.records import dataclass
+from planner.which import MINIMUM, Match, check_device, formats_for, may_fit
+
+SHOWN = 15
+LARGER = 3
+"""How many models with a part in main memory are shown beside them."""
+RECENT = timedelta(days=730)
+COARSE_BITS = 4
+"""A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
+LONGER = 4
+"""How many times the context that was asked for is tried as a longer one."""
+LARGEST = 3
+"""Models of more than so many times the card's memory, at four bits a parameter, are not tried."""
+MOST_OUTSIDE = 0.6
+"""Of a larger model no greater share is put into main memory: beyond that it only crawls."""
+
+
+_KNOWN, _UNKNOWN, _COARSE = range(3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """*match* fits; *get* is what its file is pulled by, empty where nobody is known to publish it.
+
+    *setting* puts a part of the model into main memory, as llama.cpp's --fit would choose; empty where all is on the
+    card. *context_tokens* is the longest context that stays on the card, by memory and by what the model was made for.
+    """
+
+    match: Match
+    get: str
+    context_tokens: int | None
+    setting: str = ""
+
+
+def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> list[Pick]:
+    """The models that serve *choices*, most useful first: those that can be had, of the last two years the largest.
+
+    After these come models of which no file is known, and last formats under four bits a parameter. *weights*: the
+    better first. Raises PlannerError for an engine that does not run on the device.
+    """
+    device = check_device(choices)
+    found: dict[int, list[Pick]] = {_KNOWN: [], _UNKNOWN: [], _COARSE: []}
+    for _, preset in _in_order(choices, weights):
+        tried = [name for name in weights if may_fit(preset, name, choices, device)]
+        pick = _best(choices, preset, tried)
+        if pick is not None and pick.get not in [other.get for other in found[_KNOWN] if other.get]:
+            found[_rank(choices, pick)].append(pick)
+        if len(found[_KNOWN]) == count:
+            break
+    return list(chain.from_iterable(found.values()))[:count]
+
+
+def larger_for(choices: Choices, weights: Sequence[str], than: Match) -> list[Pick]:
+    """A few models larger *than* one that fits, with a part of them in main memory; only engines that read GGUF."""
+    if not _can_offload(choices):
+        return []
+    most = LARGEST * check_device(choices).memory_bytes * 8 / COARSE_BITS
+    candidates = (
+        preset
+        for useful, preset in _in_order(choices, weights)
+        if all(useful) and than.parameters < _size(preset) <= most and preset.name != than.name
+    )
+    return list(islice(_offloaded(choices, weights, candidates), LARGER))
+
+
+def longer_context(choices: Choices, pick: Pick) -> tuple[int, int] | None:
+    """A context longer than stays on the card, and the bytes that lie in main memory with it, as --fit would choose.
+
+    ``None`` where no such context is worth asking for, or the engine keeps nothing there.
+    """
+    most = LONGER * (choices.context or DEFAULT_CONTEXT_TOKENS)
+    tokens = min(most, pick.match.model_limit_tokens or most)
+    if not _can_offload(choices) or pick.context_tokens is None or tokens <= pick.context_tokens:
+        return None
+    asked = replace(choices, model=pick.match.name, weights=pick.match.weights, context=tokens)
+    chosen = as_fit_chooses(asked, load_preset(pick.match.name))
+    return None if chosen is None else (tokens, _host_bytes(chosen[1]))
+
+
+def pick_row(pick: Pick) -> Row:
+    """For tables and JSON. *host_bytes* lie in main memory beside what is on the card."""
+    match = pick.match
+    words, model = quality_words(match.weights, match.parameters)
+    return {
+        "model": match.model,
+        "weights": match.weights,
+        "get": pick.get or None,
+        "weights_bytes": match.weights_bytes,
+        "context_tokens": pick.context_tokens,
+        "host_bytes": match.host_bytes,
+        "quality": f"{words}, {model}" if model else words,
+        "setting": pick.setting or None,
+    }
+
+
+def how_to_get(engine: str, model: str, weights: str) -> str:
+    """What *engine* pulls *model* in *weights* by; empty where that is not known."""
+    if weights == CHECKPOINT and engine != "ollama":
+        found = hub_id(model)
+        return found if "/" in found else ""
+    if engine in ("ollama", MINIMUM):
+        return pull_name(model, weights) or ""
+    repository = gguf_repository(model, weights)
+    return f"{repository}:{weights.upper()}" if repository and engine in ("llama_cpp", "ik_llama_cpp") else ""
+
+
+def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool, bool], ModelPreset]]:
+    """Every model that might do, most useful first, as far as that is known without a plan: whether it can be had, and
+    whether it is recent; among equals the largest first."""
+    models = [preset for preset in presets.models() if not preset.config.get("nominal_parameters")]
+    newest = max(preset.release for preset in models if isinstance(preset.release, date))
+
+    def usefulness(preset: ModelPreset) -> tuple[bool, bool]:
+        can_be_had = any(how_to_get(choices.engine, preset.name, name) for name in weights)
+        return can_be_had, isinstance(preset.release, date) and preset.release >= newest - RECENT
+
+    found = [(usefulness(preset), preset) for preset in models]
+    return sorted(found, key=lambda pair: (pair[0], _size(pair[1])), reverse=True)
+
+
+def _size(preset: ModelPreset) -> int:
+    return preset.published_parameters or 0
+
+
+def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> Pick | None:
+    """Of the formats that fit the first that can be had, unless only one under four bits can; else the first."""
+    first: Pick | None = None
+    for name in weights:
+        pick = _planned(choices, preset, name)
+        if pick is None:
+            continue
+        first = first or pick
+        if pick.get and (not _is_coarse(pick.match) or _is_coarse(first.match)):
+            return pick
+    return first
+
+
+def _planned(choices: Choices, preset: ModelPreset, weights: str, setting: str = "") -> Pick | None:
+    asked = replace(choices, model=preset.name, set=(*choices.set, setting) if setting else choices.set)
+    try:
+        (match,) = formats_for(replace(asked, weights=weights), load_preset(preset.name), (weights,))
+    except PlannerError:
+        return None
+    limit, longest = match.model_limit_tokens, match.max_context_tokens
+    wanted = choices.context or DEFAULT_CONTEXT_TOKENS
+    if match.state is not State.FITS or (limit is not None and limit < wanted):
+        return None
+    context = longest if limit is None else limit if longest is None else min(longest, limit)
+    get = how_to_get(choices.engine, preset.name, weights)
+    return Pick(match=match, get=get, context_tokens=context, setting=setting)
+
+
+def _offloaded(choices: Choices, weights: Sequence[str], candidates: Iterable[ModelPreset]) -> Iterator[Pick]:
+    """Each of *candidates* in the smallest format that can be had and is not coarse, with a part in main memory."""
+    for preset in candidates:
+        names = [name for name in weights if how_to_get(choices.engine, preset.name, name)]
+        for name in reversed(names):
+            try:
+                chosen = as_fit_chooses(replace(choices, model=preset.name, weights=name), load_preset(preset.name))
+            except PlannerError:
+                break
+            pick = chosen and _planned(choices, preset, name, chosen[1].set[-1])
+            if pick is None or not _is_coarse(pick.match):
+                if pick and _is_bearable(pick):
+                    yield pick
+                break
+
+
+def _is_bearable(pick: Pick) -> bool:
+    """Experts are read few at a time, so that all of them may lie outside; of whole layers only some."""
+    match = pick.match
+    name, _, number = pick.setting.partition("=")
+    if name == "n_cpu_moe":
+        return int(number) > 0
+    return match.host_bytes <= MOST_OUTSIDE * (match.weights_bytes + match.host_bytes)
+
+
+def _host_bytes(choices: Choices) -> int:
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload).host_bytes
+
+
+def _can_offload(choices: Choices) -> bool:
+    return "n_gpu_layers" in presets.engine_data(choices.engine).settings
+
+
+def _rank(choices: Choices, pick: Pick) -> int:
+    """Which group a pick belongs to; other checkpoints than GGUF files are too many to know."""
+    if _is_coarse(pick.match):
+        return _COARSE
+    is_gguf = presets.find_mix(pick.match.weights) is not None
+    return _KNOWN if pick.get or (not is_gguf and choices.engine != MINIMUM) else _UNKNOWN
+
+
+def _is_coarse(match: Match) -> bool:
+    """By all of its weights, on the card or outside."""
+    return 8 * (match.weights_bytes + match.outside_weights_bytes) < COARSE_BITS * match.parameters

@@ -1,0 +1,75 @@
+"""Which model to take for a device, in words; ``**`` marks what to stress. No figure is computed here."""
+
+from collections.abc import Sequence
+
+from planner.choices import Choices
+from planner.cli_text import listing_text
+from planner.formats import CHECKPOINT
+from planner.picks import Pick, longer_context, pick_row
+from planner.quality import quality_words
+from planner.units import format_bytes
+from planner.which import MINIMUM
+
+COMMANDS = {
+    "ollama": "ollama pull",
+    "llama_cpp": "llama-server --hf-repo",
+    "ik_llama_cpp": "llama-server --hf-repo",
+}
+"""What is written before the name of a file, by engine; ``hf download`` for any other."""
+
+
+def pick_title(pick: Pick) -> str:
+    """The model and the format to take."""
+    match = pick.match
+    return f"Take {match.model}{'' if match.weights == CHECKPOINT else f' in {match.weights}'}"
+
+
+def get_command(pick: Pick, choices: Choices) -> str:
+    """The command that pulls the file; empty where none is known to be published."""
+    if not pick.get:
+        return ""
+    engine = choices.engine
+    if engine == MINIMUM and pick.match.weights != CHECKPOINT:
+        engine = "ollama"
+    return f"{COMMANDS.get(engine, 'hf download')} {pick.get}"
+
+
+def pick_sentence(pick: Pick, choices: Choices, longer: tuple[int, int] | None) -> str:
+    """What it takes, which context stays on the card, what lies in main memory, and the cost in quality.
+
+    *longer* is a longer context, and what lies in main memory with it.
+    """
+    match = pick.match
+    users = "1 user" if choices.users == 1 else f"each of {choices.users:,} users"
+    stays = (
+        "a context of any length stays"
+        if pick.context_tokens is None
+        else f"up to **{pick.context_tokens:,} tokens** for {users} stay"
+    )
+    words, model = quality_words(match.weights, match.parameters)
+    sentences = [
+        f"Its weights take **{format_bytes(match.weights_bytes)}** of {match.device}, and {stays} on it",
+        f"{format_bytes(match.host_bytes)} lie in main memory" if match.host_bytes else "",
+        f"with {longer[0]:,} tokens it would be {format_bytes(longer[1])}" if longer else "",
+    ]
+    cost = f" The format costs {words}, read on {model}." if model else ""
+    return "; ".join(filter(None, sentences)) + f".{cost}"
+
+
+def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) -> str:
+    """For a terminal: what to take, how, and the others in a table."""
+    first = found[0]
+    command = get_command(first, choices)
+    sentence = pick_sentence(first, choices, longer_context(choices, first)).replace("**", "")
+    lines = [pick_title(first) + (f": {command}" if command else ""), sentence, ""]
+    lines += [listing_text([{key: row[key] for key in row if key != "setting"} for row in map(pick_row, found)])]
+    if larger:
+        lines += ["", "Larger, with a part in main memory as --fit would choose:", ""]
+        lines += [listing_text([pick_row(pick) for pick in larger])]
+    lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
+    if choices.engine == MINIMUM and choices.overhead is None:
+        lines.append(
+            "Note: only weights and cache are counted, as no engine was named: --engine ollama, or --overhead 1.5GiB, "
+            "adds what it takes beside them."
+        )
+    return "\n".join(lines)

@@ -1,0 +1,145 @@
+"""Which model to take for a device: few, most useful first, each with the way to its file."""
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from planner import presets
+from planner.answer import answer
+from planner.budget import State
+from planner.choices import Choices, choose
+from planner.cli import main
+from planner.downloads import pulled
+from planner.engines import ENGINES
+from planner.errors import PlannerError
+from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for
+from planner.which import default_weights, engines_on, models_for, runs_on
+
+LAPTOP = Choices(model="", device="rtx-4060-laptop", engine="ollama", context=8_192)
+WEIGHTS = default_weights("ollama")
+
+
+@pytest.fixture(scope="module")
+def picks() -> list[Pick]:
+    return picks_for(LAPTOP, WEIGHTS)
+
+
+def plan(pick: Pick, context: int) -> Choices:
+    settings = (pick.setting,) if pick.setting else ()
+    return Choices(
+        model=pick.match.name,
+        device=LAPTOP.device,
+        engine="ollama",
+        weights=pick.match.weights,
+        context=context,
+        set=settings,
+    )
+
+
+def state(choices: Choices) -> State:
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload).state
+
+
+def test_every_pick_fits_and_its_context_is_the_longest_that_stays_on_the_card(picks: list[Pick]) -> None:
+    assert len(picks) == SHOWN
+    for pick in picks:
+        limit, longest = pick.match.model_limit_tokens, pick.context_tokens
+        assert longest is not None
+        assert state(plan(pick, 8_192)) is State.FITS
+        assert answer_fits(plan(pick, longest))
+        assert longest == limit or not answer_fits(plan(pick, longest + 256))
+
+
+def answer_fits(choices: Choices) -> bool:
+    chosen = choose(choices)
+    return answer(chosen.architecture, chosen.deployment, chosen.workload).fits
+
+
+def test_every_pick_can_be_pulled_in_four_bits_or_more(picks: list[Pick]) -> None:
+    for pick in picks:
+        assert pulled(pick.get) == (pick.match.name, pick.match.weights)
+        assert 8 * (pick.match.weights_bytes + pick.match.outside_weights_bytes) >= 4 * pick.match.parameters
+
+
+def test_the_largest_of_two_years_come_first(picks: list[Pick]) -> None:
+    releases = [presets.find_model(pick.match.name).release for pick in picks]
+    newest = max(preset.release for preset in presets.models() if preset.release)
+    recent = [(newest - release).days <= 730 for release in releases]
+    assert recent == sorted(recent, reverse=True)
+    sizes = [presets.find_model(pick.match.name).published_parameters or 0 for pick in picks]
+    first = recent.count(True)
+    assert sizes[:first] == sorted(sizes[:first], reverse=True)
+
+
+def test_larger_ones_put_what_fit_would_choose_into_main_memory(picks: list[Pick]) -> None:
+    larger = larger_for(LAPTOP, WEIGHTS, picks[0].match)
+    assert 1 <= len(larger) <= LARGER
+    for pick in larger:
+        assert pick.setting.startswith(("n_cpu_moe=", "n_gpu_layers="))
+        assert pick.match.host_bytes > 2**30
+        assert answer_fits(plan(pick, 8_192))
+        assert not answer_fits(replace(plan(pick, 8_192), set=()))
+
+
+def test_a_longer_context_puts_more_into_main_memory(picks: list[Pick]) -> None:
+    longer = longer_context(LAPTOP, picks[0])
+    assert longer is not None
+    tokens, host_bytes = longer
+    assert tokens == 4 * 8_192
+    assert host_bytes > picks[0].match.host_bytes
+    assert longer_context(Choices(model="", device="rtx-4090", engine="vllm"), picks[0]) is None
+
+
+def test_the_command_is_short_and_says_what_to_pull(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["which", "--device", "rtx-4060-laptop", "--engine", "ollama"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 30
+    assert lines[0].startswith("Take ")
+    assert ": ollama pull " in lines[0]
+    assert "stay on it" in lines[1]
+    main(["which", "--device", "rtx-4060-laptop", "--engine", "ollama", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert len(rows) <= SHOWN + LARGER
+    assert lines[0].endswith(rows[0]["get"])
+    assert [row["setting"] for row in rows[:SHOWN]] == [None] * SHOWN
+
+
+def test_cards_for_a_model_are_few_unless_all_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["which", "--model", "llama-3.1-8b", "--weights", "q4_k_m", "--engine", "ollama"])
+    short = capsys.readouterr().out.splitlines()
+    main(["which", "--model", "llama-3.1-8b", "--weights", "q4_k_m", "--engine", "ollama", "--all"])
+    every = capsys.readouterr().out.splitlines()
+    assert len(short) == 1 + 15 + 1
+    assert short[-1] == f"{len(every) - 16} larger ones do it too: --all lists them."
+
+
+def test_only_what_runs_on_the_device_is_tried(capsys: pytest.CaptureFixture[str]) -> None:
+    """No checkpoint in a CUDA kernel's format on a Mac, and no engine that has no build for it."""
+    mac, radeon, geforce = (presets.find_device(name) for name in ("apple-m2-24gb", "rx-6800-xt", "rtx-4090"))
+    assert engines_on(mac) == ("transformers", "llama_cpp", "ollama")
+    assert not runs_on("vllm", radeon)
+    assert set(engines_on(geforce)) == {*ENGINES} - {"minimum"}
+    assert not {"int8", "int4-g128"} & set(default_weights("minimum", mac))
+    assert {"int8", "int4-g128"} <= set(default_weights("minimum", geforce))
+    assert main(["which", "--device", "apple-m2-24gb", "--engine", "vllm"]) == 2
+    assert capsys.readouterr().err == (
+        "vllm does not run on Apple M2 (10-core GPU) 24 GB: choose one of: transformers, llama_cpp, ollama.\n"
+    )
+    main(["which", "--model", "llama-3.1-8b", "--engine", "vllm", "--all", "--json"])
+    makers = {presets.find_device(row["device"]).vendor for row in json.loads(capsys.readouterr().out)}
+    assert makers == {"nvidia", "amd", "intel", "google"}
+
+
+def test_leaving_hopeless_plans_out_changes_nothing() -> None:
+    """What weighs too much in the format's fewest bits never fits: the short cut finds what planning each finds."""
+    asked = Choices(model="", memory="6GiB", engine="llama_cpp")
+    found = {match.name for match in models_for(asked, ("q8_0",))}
+    for preset in presets.models():
+        if preset.config.get("nominal_parameters") or preset.name in found:
+            continue
+        # A model that the engine or the format refuses fits nowhere.
+        with suppress(PlannerError):
+            assert state(replace(asked, model=preset.name, weights="q8_0")) is not State.FITS
