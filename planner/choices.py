@@ -4,7 +4,7 @@ Command line, app and library all come through here, so that the same choices gi
 """
 
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING
@@ -73,6 +73,12 @@ class Choices:
             return self.devices.count(",") + 1
         split = self.tensor_parallel, self.pipeline_parallel, self.data_parallel
         return self.device_count or self.replicas * prod(number or 1 for number in split)
+
+    def without_cards(self) -> "Choices":
+        """The same but for all that is said of cards, their number and how they share the work."""
+        split = dict.fromkeys(("tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"))
+        cards = dict.fromkeys(("device", "memory", "devices", "device_count"))
+        return replace(self, **split, **cards, replicas=1)  # type: ignore[arg-type]
 
     def command(self) -> str:
         """The ``kvbudget`` command that gives the same plan; options at their default are left out."""

@@ -82,12 +82,12 @@ def find_offers(
     if max_first_token_s is not None and not 0 < max_first_token_s < float("inf"):
         raise PlannerError(f"{max_first_token_s:g} seconds to the first token are no wish: give a number above 0.")
     architecture = architecture or load_model(choices.model, choices.online)
-    found = []
+    free, found = choices.without_cards(), []
     for device, price in prices.items():
         for count in COUNTS:
             splits = (
                 _offer(
-                    replace(_free(choices), device=device, tensor_parallel=parallel, replicas=count // parallel),
+                    replace(free, device=device, tensor_parallel=parallel, replicas=count // parallel),
                     architecture,
                     price,
                     speed_engine,
@@ -133,7 +133,7 @@ def find_rate_offers(
             progress(device)
         offers = []
         for parallel in COUNTS:
-            asked = replace(_free(choices), device=device, tensor_parallel=parallel)
+            asked = replace(choices.without_cards(), device=device, tensor_parallel=parallel)
             most = replica_rate(asked, question, speed_engine, architecture)
             if most is None or most.outcome is None:
                 continue
@@ -158,13 +158,6 @@ def find_rate_offers(
         if offers:
             found.append(min(offers, key=lambda offer: (offer.price_per_hour, offer.token_s)))
     return sorted(found, key=lambda offer: (offer.price_per_hour, offer.token_s))
-
-
-def _free(choices: Choices) -> Choices:
-    """*choices* without what they say of cards."""
-    return replace(
-        choices, memory=None, devices=None, device_count=None, pipeline_parallel=None, data_parallel=None, replicas=1
-    )
 
 
 def _offer(

@@ -82,7 +82,7 @@ def runs_on(engine: str, device: Device) -> bool:
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
     """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
-    prepared = _storable(replace(choices, device=None, memory="1GiB"), architecture, weights)
+    prepared = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
         if not runs_on(choices.engine, device):

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from planner import presets
+from planner.choices import Choices, choose_cards
 from planner.custom import read_custom
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
+from planner.draft import MAX_DRAFT_TOKENS
 from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
@@ -13,7 +15,13 @@ from planner.formats import find_format
 from planner.units import parse_bytes, shorten
 from ui import form
 
-WHOLE_NUMBERS = {"context": MAX_TOKENS, "users": MAX_USERS, "device_count": MAX_PARALLEL}
+WHOLE_NUMBERS = {
+    "context": MAX_TOKENS,
+    "users": MAX_USERS,
+    "draft_pass": MAX_DRAFT_TOKENS,
+    **dict.fromkeys((*form.OPTIONAL, "replicas"), MAX_PARALLEL),
+}
+FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 SIZES = ("memory", "overhead", "host_memory")
 NOTES = "_address_notes"
 """Where the session keeps what a link asked for in vain, until the reader changes something."""
@@ -36,6 +44,11 @@ def read_address(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     if "memory" in fields and "device" not in query:
         fields["device"] = form.ANOTHER_SIZE
     return fields, sorted(problems)
+
+
+def in_address(value: Any) -> str:
+    """A field's value as the address has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _engine_problems(fields: dict[str, Any]) -> Iterator[str]:
@@ -127,6 +140,26 @@ def _profile(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
 
+def _devices(key: str, value: str) -> dict[str, Any]:
+    if value:
+        choose_cards(Choices(model="", devices=value))
+    return {key: value}
+
+
+def _flag(key: str, value: str) -> dict[str, Any]:
+    if value.lower() not in FLAGS:
+        raise PlannerError(f"{key} = {value} is neither true nor false.")
+    return {key: FLAGS[value.lower()]}
+
+
+def _draft(key: str, value: str) -> dict[str, Any]:
+    return {key: value.lower()} if value.lower() in form.DRAFTS else _model(key, value)
+
+
+def _draft_weights(key: str, value: str) -> dict[str, Any]:
+    return {key: value if value == form.AS_PUBLISHED else _weights_name(value)}
+
+
 def _as_written(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
@@ -148,6 +181,10 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "set": _as_written,
     "profile": _profile,
     "custom": _custom,
+    "devices": _devices,
+    "display": _flag,
+    "draft": _draft,
+    "draft_weights": _draft_weights,
     "kv_cache": _cache,
     "kv_cache_format": _cache_format,
     "kv_cache_k": _one_cache,

@@ -115,7 +115,8 @@ def _printed(answer: Answer) -> str:
     longest = report.longest_start_tokens
     starts = "a context of any length starts" if longest is None else f"the longest context that starts is {longest:,}"
     if not report.num_blocks:
-        return f"By the rules of **{words}**: **{report.groups[0]}**; {starts}."
+        printed = f": **{report.groups[0]}**" if report.groups else ", beside a draft"
+        return f"By the rules of **{words}**{printed}; {starts}."
     return (
         f"By the rules of **{words}** it prints **{report.pool_tokens:,} tokens** of cache and a concurrency of "
         f"**{report.max_concurrency:.2f}x** at {answer.context_tokens:,} tokens: {report.num_blocks:,} blocks, "

@@ -7,11 +7,11 @@ cards stand there by their titles; a link may also say their names or aliases.
 from collections.abc import Mapping
 from functools import cache
 from itertools import chain
-from math import prod
 from typing import Any
 
 from planner import presets
 from planner.choices import Choices
+from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
 from planner.formats import NumberFormat
 from planner.profile_files import profile_paths
@@ -32,6 +32,10 @@ USUAL_OVERHEAD = "1.5GiB"
 """What is counted beside weights and cache where an engine has no items of its own."""
 NONE = "none"
 """What a field says where nothing at all is to be counted, or used."""
+DRAFTS = (NONE, MTP, EAGLE, NGRAM)
+"""What may draft beside a smaller model."""
+OPTIONAL = ("device_count", "tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
+"""Numbers that a plan leaves out where they are 1."""
 
 DEFAULTS: State = {
     "model": "Llama-3.1-8B",
@@ -54,6 +58,16 @@ DEFAULTS: State = {
     "overhead": "",
     "host_memory": "",
     "custom": "",
+    "devices": "",
+    "tensor_parallel": 1,
+    "pipeline_parallel": 1,
+    "data_parallel": 1,
+    "expert_parallel": 1,
+    "replicas": 1,
+    "display": False,
+    "draft": NONE,
+    "draft_pass": 4,
+    "draft_weights": AS_PUBLISHED,
 }
 """Every field with the value it has when a link says nothing."""
 
@@ -95,12 +109,17 @@ def split_settings(text: str) -> tuple[str, ...]:
 def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
     """The plan that *state* asks for. *own_cache* is what its checkpoint keeps the cache in, if that is known."""
     fields = {**DEFAULTS, **state}
-    stated = fields["device"] == ANOTHER_SIZE
+    listed = fields["devices"].strip() or None
+    stated = listed is None and fields["device"] == ANOTHER_SIZE
     return Choices(
         model=model_names().get(fields["model"], fields["model"]),
-        device=None if stated else device_names()[fields["device"]],
+        device=None if stated or listed else device_names()[fields["device"]],
         memory=fields["memory"] if stated else None,
-        device_count=None if fields["device_count"] == 1 else fields["device_count"],
+        devices=listed,
+        **{name: None if fields[name] == 1 else fields[name] for name in OPTIONAL},
+        replicas=fields["replicas"],
+        display=fields["display"],
+        **_draft(fields),
         weights=_weights(fields),
         quantize=None if fields["quantize"] == USUAL or _weights(fields) is None else fields["quantize"],
         **_caches(fields, own_cache),
@@ -128,24 +147,23 @@ def to_state(choices: Choices) -> dict[str, Any]:
         "engine_version": choices.engine_version or "",
         "set": "\n".join(choices.set),
         "profile": choices.profile or NONE,
-        "device_count": card_count(choices),
+        **{name: getattr(choices, name) or 1 for name in OPTIONAL},
+        "replicas": choices.replicas,
+        "devices": choices.devices or "",
+        "display": choices.display,
         "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NONE,
         "host_memory": choices.host_memory or "",
     }
-    if choices.device is None:
+    if choices.devices is not None:
+        pass
+    elif choices.device is None:
         state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}
     else:
         state["device"] = presets.find_device(choices.device).title
     titles = {name: title for title, name in model_names().items()}
     if choices.model in titles:
         state["model"] = titles[choices.model]
-    return state | weights_state(choices.weights) | cache_state(choices.kv_cache)
-
-
-def card_count(choices: Choices) -> int:
-    """How many cards *choices* are for, however they are split."""
-    split = choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
-    return choices.device_count or prod(number or 1 for number in split)
+    return state | weights_state(choices.weights) | cache_state(choices.kv_cache) | _draft_state(choices)
 
 
 def weights_state(name: str | None) -> dict[str, str]:
@@ -180,6 +198,26 @@ def _weights(fields: State) -> str | None:
     if fields["weights"] == OTHER:
         return fields["weights_format"]
     return None if fields["weights"] == AS_PUBLISHED else fields["weights"]
+
+
+def _draft(fields: State) -> dict[str, Any]:
+    if fields["draft"] == NONE:
+        return {}
+    is_model = fields["draft"] not in DRAFTS
+    stored = fields["draft_weights"] if is_model and fields["draft_weights"] != AS_PUBLISHED else None
+    named = model_names().get(fields["draft"], fields["draft"])
+    return {"draft_model": named, "draft_tokens": fields["draft_pass"], "draft_weights": stored}
+
+
+def _draft_state(choices: Choices) -> dict[str, Any]:
+    if choices.draft_model is None:
+        return {"draft": NONE}
+    titles = {name: title for title, name in model_names().items()}
+    return {
+        "draft": titles.get(choices.draft_model, choices.draft_model),
+        "draft_pass": choices.draft_tokens or DEFAULTS["draft_pass"],
+        "draft_weights": choices.draft_weights or AS_PUBLISHED,
+    }
 
 
 def _caches(fields: State, own_cache: NumberFormat | None) -> dict[str, str | None]:

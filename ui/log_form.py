@@ -9,7 +9,6 @@ from planner.choices import Choices, choose_device
 from planner.log_report import LogReport
 from planner.logs.readings import Readings
 from ui import form, own_config
-from ui.form import card_count
 from ui.own_config import no_markup
 from ui.words import AS_PUBLISHED, engine_title
 
@@ -110,7 +109,7 @@ def model_title(name: str) -> str:
 def card_words(choices: Choices) -> str:
     """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.64 GiB card``."""
     title = next((title for title, known in form.device_names().items() if known == choices.device), "")
-    count = card_count(choices)
+    count = choices.card_count
     return f"{count} × " * (count > 1) + (title or choose_device(choices.device, choices.memory).title)
 
 

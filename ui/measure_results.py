@@ -132,9 +132,9 @@ def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> N
 def on_machine(choices: Choices, machine: dict[str, Any]) -> Choices:
     """The plan on *machine*: its card by name where nearly all of it is free, else what is free now."""
     if machine["preset"] and machine["free_bytes"] >= SAME_CARD_SHARE * machine["total_bytes"]:
-        return replace(choices, device=machine["preset"], memory=None, device_count=None)
+        return replace(choices.without_cards(), device=machine["preset"])
     free = f"{max(machine['free_bytes'] / GIB, 0.01):.2f}GiB"
-    return replace(choices, device=None, memory=free, device_count=None)
+    return replace(choices.without_cards(), memory=free)
 
 
 def _use(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> None:

@@ -147,7 +147,7 @@ def _take(choices: Choices, offers: Sequence[Offer]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         picked = st.selectbox("Take these cards", list(whole), key="take_cards")
         offer = whole[picked]
-        asked = replace(choices, device=offer.device, memory=None, device_count=offer.device_count)
+        asked = replace(choices.without_cards(), device=offer.device, device_count=offer.device_count)
         st.button("Use them", key="use", icon=":material/check:", on_click=apply, args=(asked,))
 
 

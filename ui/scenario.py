@@ -14,7 +14,8 @@ from planner.presets import load_preset
 from planner.verdict import Verdict, verdict
 from ui import form, own_config
 from ui import set_up_fields as fields
-from ui.address import NOTES, read_address
+from ui.address import NOTES, in_address, read_address
+from ui.advanced_fields import advanced_fields, decided_cards
 from ui.engine_fields import engine_field, runtime_note
 from ui.quality import quality_popover
 from ui.words import ICONS
@@ -50,6 +51,8 @@ def sidebar() -> None:
         own, apart, quality = _main_fields()
         with st.expander("More: several cards, runtime, own config", key="more"):
             _more_fields()
+        with st.expander("Advanced: splits, unequal cards, drafts", key="advanced"):
+            advanced_fields()
     _say_apart(apart)
     with own:
         own_config.note()
@@ -104,7 +107,7 @@ def apply(choices: Choices) -> None:
     state = form.to_state(choices)
     for key, value in state.items():
         if key not in st.session_state and value != form.DEFAULTS[key]:
-            st.query_params[key] = value
+            st.query_params[key] = in_address(value)
     st.session_state.pop(NOTES, None)
     st.session_state.update(state)
 
@@ -120,7 +123,7 @@ def _read_address() -> None:
     query = st.query_params.to_dict()
     found, problems = read_address(query)
     st.session_state[NOTES] = problems
-    told = {key: str(value) for key, value in found.items()}
+    told = {key: in_address(value) for key, value in found.items()}
     if told != {key: value for key, value in query.items() if key in form.DEFAULTS}:
         others = {key: st.query_params.get_all(key) for key in query if key not in form.DEFAULTS}
         st.query_params.from_dict({**others, **told})
@@ -168,9 +171,16 @@ def _say_apart(place: DeltaGenerator) -> None:
 
 
 def _more_fields() -> None:
+    decided = decided_cards()
     fields.number(
-        "device_count", "Number of cards", MAX_PARALLEL, help="Each holds its share of every layer: tensor parallel."
+        "device_count",
+        "Number of cards",
+        MAX_PARALLEL,
+        help="Each holds its share of every layer: tensor parallel.",
+        disabled=decided is not None,
     )
+    if decided is not None:
+        st.caption(f"Under *Advanced*: {decided:,} cards.")
     fields.text("overhead", "Runtime and all else", help=_OVERHEAD_HELP, placeholder=_usual_overhead())
     runtime_note()
     fields.text("host_memory", "Main memory to give", placeholder="not asked", help=_HOST_HELP)

@@ -56,6 +56,11 @@ def number(key: str, label: str, most: int, **more: Any) -> None:
     )
 
 
+def toggle(key: str, label: str, **more: Any) -> None:
+    """Yes or no."""
+    st.toggle(label, value=form.DEFAULTS[key], key=key, on_change=forget_notes, bind="query-params", **more)
+
+
 def text(key: str, label: str, most: int = 40, **more: Any) -> None:
     """A line of text."""
     st.text_input(

@@ -68,14 +68,16 @@ def set_up_line(chosen: Chosen | None, answer: Answer | None) -> str:
     if chosen is None or answer is None:
         return ""
     cards = answer.device if answer.device_count == 1 else f"{answer.device_count} × {answer.device}"
+    draft = chosen.deployment.draft
     cache = answer.kv_cache_k if answer.kv_cache_k == answer.kv_cache_v else f"{answer.kv_cache_k}/{answer.kv_cache_v}"
     parts = [
         answer.model,
-        cards,
+        " + ".join(answer.devices) or cards,
         f"weights {weights_words(chosen, answer)}",
         f"cache {cache}",
         engine_words(answer.engine, answer.engine_version),
         f"{answer.users:,} × {answer.context_tokens:,} tokens",
+        *([f"draft {draft.name}"] if draft else []),
     ]
     return " · ".join(parts)
 

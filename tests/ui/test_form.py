@@ -1,11 +1,14 @@
 """From fields to a plan and back, and from a link to fields."""
 
+import argparse
+
 import pytest
 
 from planner.choices import Choices
+from planner.commands.plan import add_arguments
 from planner.formats import NumberFormat
 from ui import form
-from ui.address import read_address
+from ui.address import in_address, read_address
 from ui.examples import EXAMPLES
 
 
@@ -94,3 +97,79 @@ def test_titles_are_unique_since_a_link_names_models_and_cards_by_them() -> None
 
     assert len(form.model_names()) == len(list(presets.models()))
     assert len(form.device_names()) == len(presets.devices())
+
+
+EVERYTHING = {
+    "model": "qwen3-32b",
+    "device": "rtx-4090",
+    "memory": "9GiB",
+    "device_count": 4,
+    "devices": "rtx-4090,rtx-3090",
+    "weights": "q4_k",
+    "quantize": "all",
+    "kv_cache": "q8_0",
+    "kv_cache_k": "q8_0",
+    "kv_cache_v": "q4_0",
+    "engine": "vllm",
+    "engine_version": "0.26",
+    "set": ("max_num_seqs=64", "block_size=32"),
+    "context": 4_096,
+    "users": 3,
+    "tensor_parallel": 2,
+    "pipeline_parallel": 3,
+    "expert_parallel": 4,
+    "data_parallel": 5,
+    "replicas": 2,
+    "overhead": "2GiB",
+    "host_memory": "32GiB",
+    "display": True,
+    "profile": "h100",
+    "draft_model": "qwen3-0.6b",
+    "draft_tokens": 5,
+    "draft_weights": "fp8",
+}
+"""A value for every option of ``plan`` that has a field, none of them the usual one."""
+NO_FIELD = {
+    "online": "the page Your own model says whether a name is asked for on the Hub",
+    "launch": "a command is read by the page My log",
+    "json": "how the answer is printed",
+    "help": "how the answer is printed",
+}
+NEEDS = {
+    "draft_tokens": {"draft_model": "qwen3-0.6b"},
+    "draft_weights": {"draft_model": "qwen3-0.6b", "draft_tokens": 5},
+    "draft_model": {"draft_tokens": 5},
+    "engine_version": {"engine": "vllm"},
+    "set": {"engine": "vllm"},
+}
+USUAL = {"model": "llama-3.1-8b", "context": 8_192, "users": 4}
+
+
+def options_of_plan() -> set[str]:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return {action.dest for action in parser._actions}
+
+
+def test_every_option_of_plan_has_a_field_or_a_reason_to_have_none() -> None:
+    assert options_of_plan() == EVERYTHING.keys() | NO_FIELD.keys()
+
+
+@pytest.mark.parametrize("option", EVERYTHING)
+def test_every_option_survives_the_form_and_a_link(option: str) -> None:
+    """A plan with the option, as fields, as an address and as a command: all ask for the same."""
+    values = USUAL | NEEDS.get(option, {}) | {option: EVERYTHING[option]}
+    if option not in ("memory", "devices"):
+        values.setdefault("device", "rtx-4090")
+    values.setdefault("overhead", form.usual_overhead(str(values.get("engine", "minimum"))))
+    choices = Choices(**values)  # type: ignore[arg-type]
+    state = form.to_state(choices)
+    assert form.to_choices(state) == choices
+    if option == "profile":
+        return  # only those that are saved on the machine can be linked
+    link = {key: in_address(value) for key, value in state.items() if value != form.DEFAULTS[key]}
+    found, problems = read_address(link)
+    assert problems == []
+    assert form.to_choices(found) == choices
+    name = f"--{option.replace('_', '-')}"
+    assert name in choices.command()

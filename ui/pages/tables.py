@@ -75,7 +75,7 @@ def main() -> None:
 
 def _base(choices: Choices) -> Choices:
     """What the set-up says of everything that is not an axis of the table, or is of one model and card alone."""
-    return replace(choices, model="", device=None, memory=None, weights=None, users=1, profile=None)
+    return replace(choices, model="", device=None, memory=None, devices=None, weights=None, users=1, profile=None)
 
 
 def _controls() -> tuple[Show, list[str], list[str], list[str]]:

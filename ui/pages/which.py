@@ -1,6 +1,7 @@
 """Which: what can I run? The file of this model for this card, the cards for this model, the models for this card."""
 
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from planner.picks import how_to_get
 from planner.presets import devices
 from planner.quality import LIMITS
 from planner.units import format_bytes, format_size
-from planner.which import default_weights, devices_for, files_for
+from planner.which import Match, default_weights, devices_for, files_for
 from planner.which_text import (
     best_file,
     card_sentence,
@@ -78,7 +79,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
             which_table.show(others, columns, text=(0, 2, 4), wide_only=(3,), shown=len(others))
     which_table.take(
         "Take this file",
-        {which_table.format_cell(m): replace(plan.choices, weights=m.weights, quantize=None) for m in matches},
+        {which_table.format_cell(m): replace(plan.choices, **_taken(m)) for m in matches},
     )
     st.caption(
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
@@ -107,12 +108,16 @@ def _cards(plan: Scenario, answer: Answer) -> tuple[str, str]:
     which_table.take(
         "Take this card",
         {
-            m.device: replace(plan.choices, weights=m.weights, quantize=None, device=m.device_name, memory=None)
+            m.device: replace(plan.choices, **_taken(m), device=m.device_name, memory=None, devices=None)
             for m in matches
         },
     )
     st.caption("Smallest first, each with the best of the formats above that fits. Usable is what programs can see.")
     return card_title(matches, answer), card_sentence(matches, answer)
+
+
+def _taken(match: Match) -> dict[str, Any]:
+    return {"weights": match.weights, "quantize": None}
 
 
 def _models(plan: Scenario, answer: Answer) -> tuple[str, str]:
