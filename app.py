@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.page import DRAWER
+from ui.page import DRAWER, style
 from ui.scenario import sidebar
 
 st.set_page_config(
@@ -29,5 +29,6 @@ page = st.navigation(
     ],
     position="top",
 )
+style()
 sidebar()
 page.run()

@@ -24,6 +24,7 @@ LAYERS = (
     ("planner.gguf_mixes", "planner.kv_cache", "planner.weights"),
     ("planner.engines",),
     ("planner.draft_items",),
+    ("planner.rank_budget",),
     ("planner.budget",),
     ("planner.capacity", "planner.multiply_accumulates"),
     (

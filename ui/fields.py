@@ -84,49 +84,25 @@ def area(key: str, label: str, most: int, **more: Any) -> str:
 
 def choice(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of many, by typing a part of it."""
-    _begin(key, default, lambda text: text in options)
-    found: str = st.selectbox(
-        label,
-        list(options),
-        index=list(options).index(default),
-        key=key,
-        filter_mode="contains",
-        bind="query-params",
-        on_change=forget_notes,
-        **more,
-    )
-    return _keep(key, found)
+    index = list(options).index(default)
+    return _one_of(st.selectbox, key, label, options, default, index=index, filter_mode="contains", **more)
 
 
 def segments(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of a few, all in sight."""
-    _begin(key, default, lambda text: text in options)
-    found: str = st.segmented_control(
-        label,
-        list(options),
-        default=default,
-        required=True,
-        key=key,
-        bind="query-params",
-        on_change=forget_notes,
-        **more,
-    )
-    return _keep(key, found)
+    return _one_of(st.segmented_control, key, label, options, default, default=default, required=True, **more)
 
 
 def pills(key: str, label: str, options: Sequence[str], default: str, **more: Any) -> str:
     """One of several, which wrap on a phone."""
-    _begin(key, default, lambda text: text in options)
-    found: str = st.pills(
-        label,
-        list(options),
-        default=default,
-        required=True,
-        key=key,
-        bind="query-params",
-        **{"on_change": forget_notes, **more},
-    )
-    return _keep(key, found)
+    return _one_of(st.pills, key, label, options, default, default=default, required=True, **more)
+
+
+def _one_of(
+    widget: Callable[..., str], key: str, label: str, options: Sequence[str], usual: str, /, **more: Any
+) -> str:
+    _begin(key, usual, lambda text: text in options)
+    return _keep(key, widget(label, list(options), key=key, bind="query-params", **{"on_change": forget_notes, **more}))
 
 
 def slider(key: str, label: str, default: int, least: int, most: int, **more: Any) -> int:

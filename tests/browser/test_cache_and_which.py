@@ -65,6 +65,8 @@ def test_which_asks_three_ways(open_page: OpenPage) -> None:
     main.get_by_text("Which card?").click()
     title(page, "The smallest that does it")
     main.get_by_text("Which model?").click()
+    title(page, "Take ", EVERY_MODEL_MS)
+    main.get_by_text("List them all").click()
     title(page, "models fit 8 GiB card", EVERY_MODEL_MS)
 
 

@@ -136,6 +136,7 @@ NO_FIELD = {
     "help": "how the answer is printed",
 }
 NEEDS = {
+    "quantize": {"weights": "int8"},
     "draft_tokens": {"draft_model": "qwen3-0.6b"},
     "draft_weights": {"draft_model": "qwen3-0.6b", "draft_tokens": 5},
     "draft_model": {"draft_tokens": 5},

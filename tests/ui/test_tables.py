@@ -78,7 +78,8 @@ def test_sizes_and_models_of_ones_own(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ("plenty", "size 'plenty' is not a size"),
+        ("plenty", "memory 'plenty' is not a size"),
+        ("10GiB, plenty", "memory 'plenty' is not a size"),
         ("0", "memory = 0 is not possible"),
         (", ".join(f"{n}GiB" for n in range(1, 9)), "11 sizes are more than a table can show"),
     ],
@@ -89,6 +90,13 @@ def test_bad_sizes_get_a_sentence(open_app: OpenApp, typed: str, sentence: str) 
     assert not app.exception
     assert sentence in words(app)
     assert app.text_input(key="more_sizes").value == typed
+
+
+def test_a_bad_size_leaves_the_others_in_the_table(open_app: OpenApp) -> None:
+    app = open_app(PAGE)
+    app.text_input(key="more_sizes").set_value("plenty, 10GiB, 0").run()
+    assert app.title[0].value == "What fits on 8, 10, 16 and 24 GiB"
+    assert "memory = 0 is not possible" in words(app)
 
 
 def test_nothing_chosen_is_no_error(open_app: OpenApp) -> None:

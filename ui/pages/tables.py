@@ -7,7 +7,7 @@ from html import escape
 import streamlit as st
 
 from planner.bands import Show, cell_text
-from planner.choices import Choices
+from planner.choices import Choices, choose_device
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
 from planner.table_words import as_markdown, reading
@@ -16,6 +16,7 @@ from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, form, own_config, page
 from ui.export import download_buttons
 from ui.heat_table import heat_table, legend, printed_table
+from ui.own_config import no_markup
 from ui.scenario import scenario
 from ui.words import engine_title, sizes_in_words, weights_label
 
@@ -84,7 +85,11 @@ def _controls() -> tuple[Show, list[str], list[str], list[str]]:
         sizes = st.pills(
             "Cards", SIZES, selection_mode="multi", default=DEFAULT_SIZES, key="sizes", bind="query-params"
         )
-    with st.expander("Choose models, formats and other sizes", key="axes"):
+        more = st.text_input(
+            "Other sizes", key="more_sizes", max_chars=100, placeholder="10GiB, 32GiB", bind="query-params"
+        )
+    written = _written(more)
+    with st.expander("Choose models and formats", key="axes"):
         models = st.multiselect(
             "Models",
             list(form.model_names()),
@@ -102,14 +107,23 @@ def _controls() -> tuple[Show, list[str], list[str], list[str]]:
             filter_mode="contains",
             bind="query-params",
         )
-        more = st.text_input(
-            "Other sizes", key="more_sizes", max_chars=100, placeholder="10GiB, 32GiB", bind="query-params"
-        )
     st.caption(
         "Models, weights and cards are chosen here; cache, runtime, engine and tokens per user come from the set-up."
     )
-    written = [size.strip() for size in more.split(",") if size.strip()]
     return SHOWN[show], models, [*sizes, *written], weights
+
+
+def _written(text: str) -> list[str]:
+    """The sizes in *text*; what is none is said beneath the field, and the others hold."""
+    found = []
+    for size in filter(None, map(str.strip, text.split(","))):
+        try:
+            choose_device(None, size)
+        except PlannerError as error:
+            st.caption(f":orange[:material/edit:] {no_markup(str(error))}")
+        else:
+            found.append(size)
+    return found
 
 
 def _cells(base: Choices, models: Sequence[str], sizes: Sequence[str], weights: Sequence[str]) -> tuple[TableRow, ...]:
