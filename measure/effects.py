@@ -123,7 +123,7 @@ def _agreement_falls(rows: Rows) -> Checked:
     by_error = by("mean_error", rows.of("weight-quantization", kind="scheme"))
     found = [rows.one("quality", scheme=row["scheme"]) for row in by_error]
     said = ", ".join(
-        f"{row['scheme']} {row['mean_error']:.3f} {one['agreement']:.0%}"
+        f"{row['scheme']} {row['mean_error']:.3f}: {one['agreement']:.0%}"
         for row, one in zip(by_error, found, strict=True)
     )
     return _falls([(one["agreed"], one["positions"]) for one in found]), said

@@ -6,6 +6,7 @@ The head's multiply-accumulates are counted operator by operator and compared wi
 
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -55,32 +56,36 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
             yield _head_sum(settings["tokens"])
 
 
-def generate(running: Running, prompt: torch.Tensor, tokens: int, with_cache: bool) -> tuple[list[int], list[float]]:
-    """Greedy: *tokens* ids and the seconds of each step, the prompt's step first."""
-    ids, cache, found, times = prompt, None, list[int](), list[float]()
-    new = prompt
-    for _ in range(tokens):
+def generated(running: Running, prompt: torch.Tensor, with_cache: bool) -> Iterator[tuple[int, float]]:
+    """Greedy, without end: an id and the seconds of its step, the prompt's step first."""
+    ids, cache, new = prompt, None, prompt
+    while True:
         begin = time.perf_counter()
         logits, cache = running.forward(new if with_cache else ids, cache, use_cache=with_cache)
         new = logits.argmax(-1, keepdim=True)
-        found.append(int(new))
-        times.append(time.perf_counter() - begin)
+        found = int(new)
+        yield found, time.perf_counter() - begin
         ids = torch.cat([ids, new], dim=1)
-    return found, times
 
 
 def _generation(running: Running, tokens: int) -> Iterator[Message]:
+    """Step by step both ways, so that what else runs here slows both."""
     prompt = running.prompt(1, PROMPT_TOKENS)
     running.forward(prompt)  # the first pass of a shape is slower
-    with_ids, with_times = generate(running, prompt, tokens, with_cache=True)
-    yield Progress(share=0.2)
-    without_ids, without_times = generate(running, prompt, tokens, with_cache=False)
+    both = zip(generated(running, prompt, with_cache=True), generated(running, prompt, with_cache=False), strict=True)
+    with_, without = [], []
+    for number, (one, other) in enumerate(islice(both, tokens)):
+        with_.append(one)
+        without.append(other)
+        if number % 8 == 0:
+            yield Progress(share=number / tokens)
+    with_times, without_times = ([seconds for _, seconds in found] for found in (with_, without))
     yield {
         "kind": "generation",
         "model": running.loaded.source.title,
         "prompt_tokens": PROMPT_TOKENS,
         "tokens": tokens,
-        "same_tokens": sum(a == b for a, b in zip(with_ids, without_ids, strict=True)),
+        "same_tokens": sum(a == b for (a, _), (b, _) in zip(with_, without, strict=True)),
         "cached_s": sum(with_times),
         "recomputed_s": sum(without_times),
         "ratio": sum(without_times) / sum(with_times),

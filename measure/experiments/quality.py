@@ -107,11 +107,19 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         rises = all(one["agreement"] < other["agreement"] for one, other in pairwise(order))
         lesson = (
             f"Agreement with full precision {'rises in the order' if rises else 'is'} {agreement}; perplexity goes "
-            f"from {order[0]['perplexity']:,.4g} to {order[-1]['perplexity']:,.4g}, {full['perplexity']:.4g} "
-            f"unrounded. {_questions(rows, full)}"
+            f"from {_large(order[0]['perplexity'])} to {_large(order[-1]['perplexity'])}, with "
+            f"{_large(full['perplexity'])} unrounded. {_questions(rows, full)}"
         )
     chart = bars(rows, ("scheme", None), ("agreement", "agreement with full precision"))
     return Report(tables=(Table(rows=rows, chart=chart),), lesson=lesson)
+
+
+def _large(value: float) -> str:
+    """
+    >>> _large(397_463.8), _large(29.864)
+    ('397,464', '29.9')
+    """
+    return f"{value:,.0f}" if value >= 1_000 else f"{value:.1f}"
 
 
 def _questions(rows: Sequence[dict[str, Any]], full: dict[str, Any]) -> str:

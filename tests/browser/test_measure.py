@@ -20,7 +20,7 @@ OpenMeasure = Callable[[str], Page]
 pytestmark = pytest.mark.skipif(
     find_spec("torch") is None or find_spec("transformers") is None, reason="measuring needs torch and transformers"
 )
-MINUTES_MS = 300_000
+MINUTES_MS = 900_000
 SMALL = "/measure?model=SmolLM-135M&on=your%20model%2C%20small%20copy&experiment="
 
 
