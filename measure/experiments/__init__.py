@@ -19,7 +19,7 @@ EXPERIMENTS = {
     "capacity": "the longest context that fits, bracketed: it fits, one token more does not",
     "activation-outliers": "the dimensions that ruin a scale, and where they sit",
     "quality": "perplexity, questions and agreement of each rounded model, with intervals",
-    "speculation": "rounded models as drafts: acceptance, tokens a pass, speed, distribution",
+    "speculation": "rounded and smaller models as drafts: acceptance, tokens a pass, speed, distribution",
     "distillation": "a student with and without its teacher's soft labels, and temperature",
     "engine": "a real engine that is installed: what it prints when it starts, beside the plan",
     "tensor-parallel": "weights and cache of each rank under torchrun",
