@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from measure.rows import Row, Rows, by, peak_ratios
+from measure.rows import NO_READING, Row, Rows, by, peak_ratios
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.export import to_markdown
@@ -61,7 +61,7 @@ def chapter_markdown(folder: Path) -> str:
 def _here(name: str, rows: Rows) -> str:
     try:
         return READ[name](rows)
-    except (LookupError, ZeroDivisionError):
+    except NO_READING:
         return NOT_YET
 
 

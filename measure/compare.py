@@ -1,5 +1,6 @@
 """Everything that was measured beside what was predicted, from the records in a folder."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,17 @@ def comparison_text(rows: list[dict[str, Any]]) -> str:
     return f"{text_table(rows)}\n\n{words}"
 
 
+def _is_number(value: Any) -> bool:
+    """``None`` is no reading; anything else was edited."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def _pairs(experiment: str, case: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for key, predicted in row.items():
         quantity = key.removeprefix(PREDICTED)
         measured = row.get(MEASURED + quantity)
-        if key.startswith(PREDICTED) and predicted is not None and measured is not None:
+        if key.startswith(PREDICTED) and _is_number(predicted) and _is_number(measured):
             found.append(
                 {
                     "experiment": experiment,

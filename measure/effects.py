@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from measure.certainty import share_interval
-from measure.rows import Rows, by, peak_ratios
+from measure.rows import NO_READING, Rows, by, peak_ratios
 from planner.export import to_markdown
 
 HOLDS, FAILS, NOT_YET = "holds", "does not hold", "not measured yet"
@@ -44,7 +44,7 @@ def effects_markdown(folder: Path) -> str:
 def _effect(words: str, check: Callable[[Rows], Checked], rows: Rows) -> Effect:
     try:
         holds, figures = check(rows)
-    except (LookupError, ZeroDivisionError):
+    except NO_READING:
         return Effect(effect=words, verdict=NOT_YET, figures="")
     return Effect(effect=words, verdict=HOLDS if holds else FAILS, figures=figures)
 

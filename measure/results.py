@@ -10,6 +10,7 @@ from measure.experiments import EXPERIMENTS
 RESULTS = "results"
 """The folder, within that of the records."""
 SHOWN = {"experiment", "lesson", "disagreements", "tables", "without_reading"}
+TABLE, WITHOUT = {"name", "rows", "chart"}, {"case", "outcome", "reason"}
 EVERYTHING = "everything"
 _DURATIONS = Path(__file__).parent / "durations.toml"
 
@@ -22,9 +23,21 @@ def results(folder: Path) -> list[dict[str, Any]]:
             result = json.loads((folder / RESULTS / f"{name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             continue
-        if isinstance(result, dict) and result.keys() >= SHOWN:
+        if _is_result(result):
             found.append(result)
     return found
+
+
+def _is_result(value: Any) -> bool:
+    """Whether it has the parts that a page shows, as the command writes them."""
+    if not (isinstance(value, dict) and value.keys() >= SHOWN and isinstance(value["lesson"], str)):
+        return False
+    lists = [value[key] for key in ("disagreements", "tables", "without_reading")]
+    return all(isinstance(one, list) for one in lists) and (
+        all(isinstance(said, str) for said in lists[0])
+        and all(isinstance(one, dict) and one.keys() >= TABLE and isinstance(one["rows"], list) for one in lists[1])
+        and all(isinstance(one, dict) and one.keys() >= WITHOUT for one in lists[2])
+    )
 
 
 def quick_seconds(name: str) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 from measure.records import newest, read
 
 Row = Mapping[str, Any]
+NO_READING = (LookupError, ArithmeticError, TypeError, ValueError)
+"""What looking for a figure raises where its rows are not there, or somebody has edited them."""
 
 
 class Rows:

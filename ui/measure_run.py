@@ -86,7 +86,7 @@ def start(words: Sequence[str], folder: Path) -> Run:
 
 def newest(folder: Path) -> Run | None:
     """The run that was started last, running or not; ``None`` where none ever was."""
-    with suppress(OSError, ValueError, TypeError):
+    with suppress(OSError, ValueError, TypeError, KeyError):
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         return Run(**values | {"words": tuple(values["words"])})
     return None
