@@ -8,6 +8,8 @@ from planner.errors import UnknownName
 from planner.presets import PRESETS, ModelPreset, find_model, load_toml
 
 _HUB_ADDRESS = "hf.co/"
+USUAL = "q4_k_m"
+"""The type of a file of which nothing is known but its name."""
 
 
 @cache
@@ -28,18 +30,10 @@ def ollama_tag(model: str, weights: str) -> str | None:
     'llama3.1:8b-instruct-q5_K_M'
     """
     base = _base_tag(model)
-    if base is None:
-        return None
-    entry = _library(base)
-    if weights in entry.get("weights", ()):
+    entry = {} if base is None else _library(base)
+    if base is not None and weights in _types(entry):
         return f"{base}{entry.get('variant', '')}-{_ollama_type(weights)}"
-    return base if weights == usual_weights(base) else None
-
-
-def usual_weights(tag: str) -> str:
-    """The type of the file that a *tag* of Ollama's library has where it names none."""
-    usual: str = _library(tag).get("usual", _data()["ollama"]["usual"])
-    return usual
+    return base if entry.get("usual") == weights else None
 
 
 def gguf_repository(model: str, weights: str) -> str | None:
@@ -81,10 +75,11 @@ def pulled(name: str) -> tuple[str, str]:
         model = _tagged(base)
         if model is None:
             continue
-        for weights in (*_library(base).get("weights", ()), usual_weights(base)):
-            if ollama_tag(model, weights) == name:
-                return model, weights
-    return name, usual_weights(name)
+        entry = _library(base)
+        for weights in (*_types(entry), entry.get("usual", "")):
+            if name == base or ollama_tag(model, weights) == name:
+                return model, entry.get("usual", USUAL) if name == base else weights
+    return name, USUAL
 
 
 def _repositories() -> Iterator[tuple[str, str]]:
@@ -108,13 +103,19 @@ def _base_tag(model: str) -> str | None:
 
 
 def _library(tag: str) -> Mapping[str, Any]:
-    entry: Mapping[str, Any] = _data()["ollama"]["library"].get(tag.partition(":")[0], {})
+    entry: Mapping[str, Any] = _data()["ollama"]["library"].get(tag, {})
     return entry
+
+
+def _types(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types that a tag of the library can be followed by."""
+    types = entry.get("types", ())
+    return tuple(_data()["ollama"]["types"][types] if isinstance(types, str) else types)
 
 
 def _ollama_type(weights: str) -> str:
     """``q5_k_m`` as the library spells it: ``q5_K_M``."""
-    return weights[:1] + weights[1:].upper()
+    return weights[:1] + weights[1:].upper() if weights.startswith("q") else weights
 
 
 def _preset(model: str) -> ModelPreset | None:

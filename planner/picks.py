@@ -124,7 +124,7 @@ def how_to_get(engine: str, model: str, weights: str) -> str:
 
 def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool, bool], ModelPreset]]:
     """Every model that might do, most useful first, as far as that is known without a plan: whether it can be had, and
-    whether it is recent; among equals the largest first."""
+    whether it is recent; among equals the largest first, and of these the newest."""
     models = [preset for preset in presets.models() if not preset.config.get("nominal_parameters")]
     newest = max(preset.release for preset in models if isinstance(preset.release, date))
 
@@ -132,8 +132,11 @@ def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool
         can_be_had = any(how_to_get(choices.engine, preset.name, name) for name in weights)
         return can_be_had, isinstance(preset.release, date) and preset.release >= newest - RECENT
 
-    found = [(usefulness(preset), preset) for preset in models]
-    return sorted(found, key=lambda pair: (pair[0], _size(pair[1])), reverse=True)
+    def order(pair: tuple[tuple[bool, bool], ModelPreset]) -> tuple[tuple[bool, bool], int, str]:
+        useful, preset = pair
+        return useful, _size(preset), str(preset.release)
+
+    return sorted(((usefulness(preset), preset) for preset in models), key=order, reverse=True)
 
 
 def _size(preset: ModelPreset) -> int:

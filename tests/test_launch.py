@@ -203,6 +203,38 @@ def test_a_command_read_back_gives_the_same_budget(choices: Choices) -> None:
     assert comparable(after) == comparable(before)
 
 
+ROOMY = "300GiB"
+MATRIX_MODELS = [
+    preset.name for preset in models() if not preset.config.get("nominal_parameters") and preset.licence != "unknown"
+][::10]
+
+
+@pytest.mark.parametrize("engine", LAUNCHERS)
+@pytest.mark.parametrize("kv_cache", [None, "fp8", "q8_0"])
+def test_every_engine_s_command_for_forty_models_is_read_back(engine: str, kv_cache: str | None) -> None:
+    """Whatever an engine takes, its command says: models of every family, in its own formats."""
+    reads_gguf = engine in ("llama_cpp", "ik_llama_cpp", "ollama")
+    read = 0
+    for name in MATRIX_MODELS:
+        for weights in ("q4_k_m", "iq2_m") if reads_gguf else (None, "fp8"):
+            choices = Choices(
+                model=name, memory=ROOMY, engine=engine, weights=weights, kv_cache=kv_cache, context=1_024, users=2
+            )
+            try:
+                before, chosen = ask(choices), choose(choices)
+            except PlannerError:
+                continue
+            written = launch(choices, chosen)
+            assert written is not None
+            if not before.fits or any("this script keeps one" in note for note in written.notes):
+                continue
+            read += 1
+            after = ask(parse_launch(engine, written.text, without_command(choices)))
+            assert comparable(after) == comparable(before), name
+    supported = {None: True, "fp8": not reads_gguf and engine not in ("lmdeploy", "transformers"), "q8_0": reads_gguf}
+    assert (read > 20) == supported[kv_cache]
+
+
 def test_vllm() -> None:
     choices = Choices(
         model="qwen3.6-27b",

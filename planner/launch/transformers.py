@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
+from planner.deployment import Deployment
 from planner.downloads import hub_id
 from planner.draft import NGRAM
 from planner.errors import PlannerError
@@ -36,9 +37,17 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     is_said = draft is None or draft.architecture is not None or draft.name == NGRAM
     notes = (
         *checkpoint_notes(choices, deployment, "the script", made),
+        *_cache_notes(choices, deployment),
         *(draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "generate()")),
     )
     return Launch(text="\n".join(_lines(choices, chosen)), language="python", notes=notes)
+
+
+def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    """The cache is kept in the model's own format, whatever the plan says."""
+    cache = deployment.kv_cache_k.name
+    if (choices.kv_cache or choices.kv_cache_k) and cache not in DTYPES:
+        yield f"The plan counts a cache in {cache}: this script keeps one in 16 bit."
 
 
 def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
