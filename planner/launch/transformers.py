@@ -38,6 +38,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     notes = (
         *checkpoint_notes(choices, deployment, "the script", made),
         *_cache_notes(choices, deployment),
+        *(("generate() drafts for one prompt at a time.",) if draft and chosen.workload.users > 1 else ()),
         *(draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "generate()")),
     )
     return Launch(text="\n".join(_lines(choices, chosen)), language="python", notes=notes)
