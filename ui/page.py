@@ -8,7 +8,8 @@ from planner.verdict import as_if
 METHOD = "ui/pages/method.py"
 DRAWER = "_open_drawer"
 STYLE = """<style>
-[data-testid="stBaseButton-pillsActive"], [data-testid="stBaseButton-segmented_controlActive"] { color: inherit; }
+[data-testid="stButtonGroup"] button:is([aria-checked="true"], [aria-pressed="true"], [data-selected="true"]) {
+  color: inherit !important; }
 [data-testid="stCode"] code span { color: inherit !important; }
 </style>"""
 """What is chosen, and every word of a command, in the text's own colour: the theme's blue on its tint is 3.4 : 1."""
