@@ -49,10 +49,11 @@ def sidebar() -> None:
         st.markdown("**Your set-up**")
         line = st.empty()
         own, apart, quality = _main_fields()
-        with st.expander("More: several cards, runtime, own config", key="more"):
-            _more_fields()
+        more = st.expander("More: several cards, runtime, own config", key="more")
         with st.expander("Advanced: splits, unequal cards, drafts", key="advanced"):
             advanced_fields()
+        with more:  # after the others: what they say decides how many cards there are
+            _more_fields()
     _say_apart(apart)
     with own:
         own_config.note()

@@ -80,6 +80,7 @@ def test_the_number_of_cards_follows_the_splits(open_app: OpenApp) -> None:
     assert app.number_input(key="device_count").disabled
     assert "Under *Advanced*: 6 cards." in words(app)
     assert "--tensor-parallel 2 --replicas 3" in app.code[-1].value
+    assert open_app(engine="vllm", tensor_parallel="2").number_input(key="device_count").disabled
     app.text_input(key="devices").set_value("rtx-4090, nothing").run()
     assert "'nothing' is not known" in words(app)
 
