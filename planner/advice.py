@@ -1,6 +1,6 @@
 """The single changes that would make a plan fit, each tried with the planner itself: enough first, cheapest first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -19,6 +19,8 @@ WEIGHT_STEPS = ("int8", "int4-g128")
 CACHE_STEPS = ("fp8", "q4_0")
 GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""
+PLACEMENT = {"n_gpu_layers", "n_cpu_moe", "cpu_moe"}
+"""llama.cpp's settings of what lies on cards."""
 QUANT_POLICIES = ("8", "4")
 """The bits that LMDeploy keeps keys and values in, by a setting and not by a format."""
 DOUBLINGS = (2, 4, 8)
@@ -80,28 +82,37 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
 
 
 def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, Choices] | None:
-    """What llama.cpp's --fit would choose: experts to main memory, as few layers' as are enough, else whole layers.
-
-    It leaves a margin on the card, and chooses nothing, ``None``, where the user set one of the two.
-    """
-    number = len(architecture.layers)
+    """What llama.cpp's --fit would choose, with a margin on the card; ``None`` where the user set one of the two."""
     settings = choose(choices, architecture).deployment.settings
-    if settings.given & {"n_gpu_layers", "n_cpu_moe", "cpu_moe"}:
+    if settings.given & PLACEMENT:
         return None
     margin_bytes = settings.integer("fit_target") or 0
 
-    def leaves_room(setting: str) -> bool:
-        chosen = choose(replace(choices, set=(*choices.set, setting)), architecture)
+    def leaves_room(changed: Choices) -> bool:
+        chosen = choose(changed, architecture)
         return answer(architecture, chosen.deployment, chosen.workload).free_bytes >= margin_bytes
 
+    change, changed = offload(choices, architecture, leaves_room)
+    return f"{change}, as --fit would choose", changed
+
+
+def offload(
+    choices: Choices, architecture: Architecture, leaves_room: Callable[[Choices], bool]
+) -> tuple[str, Choices]:
+    """Experts to main memory, as few layers' as *leaves_room* allows, else whole layers, in words and choices."""
+    number = len(architecture.layers)
+
+    def with_setting(setting: str) -> Choices:
+        return replace(choices, set=(*choices.set, setting))
+
     has_experts = any(tensor.active >= 0 for layer in architecture.layers for tensor in layer.tensors)
-    if has_experts and leaves_room(f"n_cpu_moe={number}"):
-        kept = largest(lambda count: leaves_room(f"n_cpu_moe={number - count}"), number)
+    if has_experts and leaves_room(with_setting(f"n_cpu_moe={number}")):
+        kept = largest(lambda count: leaves_room(with_setting(f"n_cpu_moe={number - count}")), number)
         setting, what = f"n_cpu_moe={number - kept}", f"Experts of {number - kept} of {number} layers in main memory"
     else:
-        kept = largest(lambda count: leaves_room(f"n_gpu_layers={count}"), number)
+        kept = largest(lambda count: leaves_room(with_setting(f"n_gpu_layers={count}")), number)
         setting, what = f"n_gpu_layers={kept}", f"{kept} of {number + 1} layers on the card"
-    return f"{what} ({setting}), as --fit would choose", replace(choices, set=(*choices.set, setting))
+    return f"{what} ({setting})", with_setting(setting)
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:

@@ -35,6 +35,8 @@ COUNTS = {
     "ep_size": "expert_parallel",
 }
 CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx_seq", "n_ctx_per_seq", "n_ctx")
+OLD_REFUSAL, LAST_WITH_IT = "maximum number of tokens that can be stored in KV cache", "0.8"
+"""What vLLM's first engine said where one request did not fit, and the last release in which it was the default."""
 SLOTS = "n_seq_max"
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
 _WHOLE = re.compile(r"\d{1,12}")
@@ -94,6 +96,8 @@ def _made_while_loading(start: Start) -> str | None:
 def _version(start: Start) -> str | None:
     """The version as the rules are ordered, ``None`` where the log says none or another kind of number."""
     text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v")
+    if start.engine == "vllm" and not text and start.failure is not None and OLD_REFUSAL in start.failure.message:
+        text = LAST_WITH_IT
     try:
         presets.engine_data(start.engine).number(text)
     except PlannerError:

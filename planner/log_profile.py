@@ -25,10 +25,11 @@ Measure = Callable[[Start, Deployment, Rank, int], tuple[MeasuredItem, ...]]
 def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
     """What *start* shows of the items that are assumed in *chosen*; ``None`` where it shows nothing of them.
 
-    With it the planner leaves the pool that the start printed. Exact items stay as they are.
+    With it the planner leaves the pool that the start printed. Exact items stay as they are. A profile is of one card:
+    cards that differ have none.
     """
     path = MEASURES.get(chosen.deployment.engine)
-    if path is None or chosen.deployment.overhead_bytes is not None:
+    if path is None or chosen.deployment.overhead_bytes is not None or chosen.deployment.cards:
         return None
     fullest = min(prepare(chosen.architecture, chosen.deployment), key=lambda rank: rank.pool_bytes)
     weights_bytes = sum(item.bytes for item in fullest.items if item.kind is Kind.WEIGHTS)

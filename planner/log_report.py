@@ -1,6 +1,6 @@
 """All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planner.architecture import Architecture
@@ -11,18 +11,23 @@ from planner.errors import PlannerError
 from planner.log_choices import Lack, Told, choices_from_log
 from planner.log_comparison import Compared, compare
 from planner.log_profile import profile_from
+from planner.log_try import Try
 from planner.logs.readings import Failure, Readings, Start
+from planner.printed_changes import printed_changes
 from planner.records import dataclass
 from planner.units import format_bytes, format_count
-from planner.would_start import Try, would_start
+from planner.would_start import would_start
+
+SAME_REQUEST = 0.02
+"""The log's and the plan's bytes of one request differ by less where both mean the same model and flags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReport:
     """*start* of *starts* in the log, counted from 1. *choices* and *command* plan it; *notes* say what was concluded.
 
-    Where *lacks* says what is not known, *missing* says what to add, *readings* have no predictions, and *would_start*
-    and *profile* nothing; *missing* without it says why the planner refuses what is known.
+    Where *lacks* says what is not known, *missing* says what to add, *readings* have no predictions, *would_start* only
+    what follows from them, and *profile* nothing; *missing* without it says why the planner refuses what is known.
     """
 
     engine: str
@@ -56,8 +61,8 @@ def report_log(
     chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
     profile = None if chosen is None else profile_from(start, chosen)
-    tries: tuple[Try, ...] = ()
-    if chosen is not None and told.choices is not None:
+    tries, doubt = printed_changes(start), _doubt(start, readings)
+    if chosen is not None and told.choices is not None and not doubt:
         tries = would_start(start, told.choices, chosen.architecture, profile)
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
@@ -73,18 +78,24 @@ def report_log(
         profile=profile,
         choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
-        notes=(*(_own_estimate(start) if chosen is None else ()), *told.notes, *((missing,) if missing else ()), *cut),
+        notes=(*((doubt,) if doubt else ()), *told.notes, *((missing,) if missing else ()), *cut),
         lacks=told.lacks,
         missing=missing,
     )
 
 
-def _own_estimate(start: Start) -> Iterator[str]:
-    """What the engine itself says of a start that failed, where nothing can be planned beside it."""
-    longest = start.most("longest_start")
-    if start.failure is not None and longest is not None:
-        option = f" (--max-model-len {longest.value:.0f})" if start.engine == "vllm" else ""
-        yield f"By the engine's own estimate it starts with a context of {longest.value:,.0f} tokens{option}."
+def _doubt(start: Start, rows: Sequence[Compared]) -> str:
+    """Why the planner's own changes are not shown: the engine counts another request than the plan does."""
+    row = next((row for row in rows if row.name == "request" and row.unit == "bytes"), None)
+    if start.failure is None or row is None or row.predicted is None:
+        return ""
+    if abs(row.value - row.predicted) <= SAME_REQUEST * row.value:
+        return ""
+    printed, planned = format_bytes(round(row.value)), format_bytes(round(row.predicted))
+    return (
+        f"One request takes {printed} by the log and {planned} by the plan, so the plan is of something else: only "
+        "what follows from the log's own figures is shown."
+    )
 
 
 def _without_room(start: Start) -> Start:

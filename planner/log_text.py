@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from planner.log_comparison import Compared
 from planner.log_report import LogReport
+from planner.log_try import Try
 from planner.log_words import reading_value
-from planner.would_start import Try
 
 _WIDTH = 14
 
@@ -35,6 +35,10 @@ def _readings(rows: tuple[Compared, ...]) -> Iterator[str]:
 
 
 def _try_line(one: Try) -> str:
-    room = "any length" if one.max_context_tokens is None else f"up to {one.max_context_tokens:,} tokens"
+    if one.choices is None:
+        room = "by what the log prints" if one.starts else "by what the log prints it may not be enough"
+    else:
+        room = "any length" if one.max_context_tokens is None else f"up to {one.max_context_tokens:,} tokens"
+        room = room if one.starts else f"not enough alone, {room}"
     option = f"  {one.option}" if one.option else ""
-    return f"  {'✓' if one.starts else '✕'} {one.change}: {room if one.starts else f'not enough alone, {room}'}{option}"
+    return f"  {'✓' if one.starts else '✕'} {one.change}: {room}{option}"

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 from planner.log_comparison import Compared, Match
 from planner.log_report import LogReport
+from planner.log_try import Try
 from planner.units import format_bytes, format_count
-from planner.would_start import Try
 
 READINGS: Mapping[str, str] = {
     "pool": "Room for the cache",
@@ -109,6 +109,8 @@ def log_sentence(report: LogReport) -> str:
 def try_words(one: Try) -> str:
     """What a change brings."""
     tokens, at_once = one.max_context_tokens, one.max_concurrency
+    if one.choices is None:
+        return "By the figures that the log prints." if one.starts else "It may not be enough: the log prints no more."
     if tokens is None:
         return "Room for any length."
     if one.starts:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import floor
 
-from planner.advice import fixes
-from planner.answer import Answer, answer
+from planner.advice import PLACEMENT, fixes, offload
+from planner.answer import Answer
 from planner.architecture import Architecture
-from planner.calibration import CalibrationProfile
+from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, choose
-from planner.errors import PlannerError
-from planner.launch import launch
+from planner.log_shortage import Stage, share_below, shortage_bytes, stage_of
+from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of, with_setting, without_settings
 from planner.logs.readings import Start
-from planner.records import dataclass
+from planner.units import format_bytes, parse_bytes
 
 UTILISATIONS = (0.92, 0.95, 0.98)
 SHARES = {
@@ -22,26 +21,12 @@ SHARES = {
 }
 """By engine, the option for the share that its cache gets."""
 SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
+LARGER_CARD = 1.1
+MARGIN = 0.01
+"""Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
-    """One change to the start in the log. *says*: ``engine`` for its own estimate, else ``planner``.
-
-    *option* is what is written on the engine's command line, *starts* what the planner finds with it, and
-    *max_context_tokens* and *max_concurrency* what there is then; *command* and *choices* plan it. Where it is not
-    enough alone, *shorter_option* is the option together with the longest context that starts with it.
-    """
-
-    change: str
-    option: str
-    says: str
-    starts: bool
-    max_context_tokens: int | None
-    max_concurrency: float | None
-    command: str
-    choices: Choices
-    shorter_option: str = ""
+Change = tuple[str, str, str, Choices]
+"""Its kind, its words, who says so, and the changed choices."""
 
 
 def would_start(
@@ -49,91 +34,165 @@ def would_start(
 ) -> tuple[Try, ...]:
     """For a failed *start* of *choices*: changes that start first, within these in the order of what they cost.
 
-    The *profile* of that very start keeps its measured items where they hold.
+    A change that is not enough is left out unless it makes room for more tokens. The *profile* of that very start keeps
+    its measured items where they hold.
     """
     if start.failure is None:
         return ()
+    failed = Failed(choices=choices, architecture=architecture, profile=profile)
+    before = failed.ask(choices)
+    if stage_of(start) is not Stage.AFTER_POOL and (missing := shortage_bytes(start)) is not None:
+        failed = _with_missing(failed, before, missing)
+        before = failed.ask(choices)
     tried: dict[str, Try] = {}
-    for kind, change, says, changed in _changes(start, choices, architecture, profile):
+    for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
         if known is None or not known.starts:
-            found = _try(change, says, changed, choices, architecture, profile)
-            tried |= {kind: found} if found is not None else {}
+            found = failed.attempt(change, says, changed)
+            if found is not None and (found.starts or _helps(found, before)):
+                tried[kind] = found
     return tuple(sorted(tried.values(), key=lambda one: not one.starts))
 
 
-def _changes(
-    start: Start, choices: Choices, architecture: Architecture, profile: CalibrationProfile | None
-) -> Iterator[tuple[str, str, str, Choices]]:
-    """Kind, words, who says so, and the changed choices. Of one kind the smaller change comes first."""
-    if choices.engine == "vllm" and start.failure is not None and start.failure.kind == "free":
+def _helps(found: Try, before: Answer) -> bool:
+    if found.max_context_tokens is None:
+        return True
+    return found.max_context_tokens > (0 if before.max_context_tokens is None else before.max_context_tokens)
+
+
+def _with_missing(failed: Failed, before: Answer, missing_bytes: int) -> Failed:
+    """The plan is at least as short as the engine was when an allocation failed."""
+    extra_bytes = before.free_bytes + missing_bytes
+    profile = failed.profile
+    chosen = choose(failed.choices, failed.architecture)
+    if extra_bytes <= 0 or chosen.deployment.cards:
+        return failed
+    item = MeasuredItem(
+        name="beyond what is counted", bytes=extra_bytes, source="log: memory that was asked for and not there"
+    )
+    if profile is None:
+        deployment, name = chosen.deployment, chosen.architecture.name
+        subject, conditions = deployment.subject(name), deployment.conditions(name)
+        profile = CalibrationProfile(subject=subject, conditions=conditions, items=())
+    return replace(failed, profile=replace(profile, items=(*profile.items, item)))
+
+
+def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
+    """Of one kind the smaller change comes first."""
+    choices, is_vllm = failed.choices, failed.choices.engine == "vllm"
+    if is_vllm and start.failure is not None and start.failure.kind == "free":
         # What the engine may take at all is more than is free: nothing that the share is spent on changes that.
-        for kind, change, changed in _vllm_changes(start, choices, architecture):
-            yield kind, change, "planner", changed
+        yield from _free_share(start, failed)
         return
-    estimate = start.most("longest_start")
-    if estimate is not None:
+    if is_vllm and stage_of(start) is Stage.AFTER_POOL:
+        yield from _beside_the_share(start, failed)
+        return
+    estimate, held, longest = start.most("longest_start"), start.least("pool_tokens"), before.max_context_tokens
+    if estimate is not None and estimate.value > 0:
         said = f"{estimate.value:,} tokens, as the engine says"
-        yield "estimate", said, "engine", replace(choices, context=int(estimate.value))
-    before = _ask(choices, architecture, profile)
-    longest = before.max_context_tokens
+        yield "estimate", said, ENGINE, replace(choices, context=int(estimate.value))
+    elif is_vllm and held is not None and start.failure is not None and start.failure.kind == "request":
+        said = f"{held.value:,} tokens, which its cache holds"
+        yield "estimate", said, ENGINE, replace(choices, context=int(held.value))
     if longest and longest < before.context_tokens:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
-        yield "context", ours, "planner", replace(choices, context=longest)
-    if choices.engine == "vllm":
-        for kind, change, changed in _vllm_changes(start, choices, architecture):
-            yield kind, change, "planner", changed
+        yield "context", ours, PLANNER, replace(choices, context=longest)
+    if is_vllm:
+        yield from _vllm_changes(start, failed)
     elif choices.engine in SHARES:
-        for change, changed in _larger_shares(choices, architecture):
-            yield "share", change, "planner", changed
-    for fix in fixes(choices, architecture, before):
-        if fix.choices.context == choices.context:
-            yield fix.change, fix.change, "planner", fix.choices
+        yield from _larger_shares(failed)
+    elif failed.choices.engine in ("llama_cpp", "ik_llama_cpp", "ollama"):
+        bare = without_settings(choices, *PLACEMENT)
+        change, changed = offload(bare, failed.architecture, failed.fits)
+        yield "placement", change, PLANNER, changed
+    for fix in fixes(choices, failed.architecture, before):
+        is_placement = any(text.partition("=")[0] in PLACEMENT for text in set(fix.choices.set) - set(choices.set))
+        if fix.choices.context == choices.context and not is_placement and _is_larger(fix.choices, before):
+            yield fix.change, fix.change, PLANNER, fix.choices
 
 
-def _larger_shares(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, Choices]]:
-    """Words and choices of a larger share for the cache; SGLang's is of weights and caches together."""
+def _is_larger(changed: Choices, before: Answer) -> bool:
+    """Whether a card that is named by its size alone is another one, and not this one as it is sold."""
+    return changed.memory is None or (
+        parse_bytes(changed.memory, "memory") == before.memory_bytes
+        or parse_bytes(changed.memory, "memory") > LARGER_CARD * before.memory_bytes
+    )
+
+
+def _larger_shares(failed: Failed) -> Iterator[Change]:
+    """A larger share for the cache; SGLang's is of weights and caches together."""
+    choices = failed.choices
     name = SHARES[choices.engine]
-    chosen = choose(choices, architecture)
+    chosen = choose(choices, failed.architecture)
     if choices.engine == "sglang":
         from planner.engines.sglang import Sglang  # only for SGLang's logs
         from planner.engines.sglang.fraction import static_fraction
 
-        share = static_fraction(Sglang().ranks(architecture, chosen.deployment)[0].model, chosen.deployment)
+        share = static_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
     else:
         share = chosen.deployment.settings.number(name)
     whole = "of the card" if choices.engine == "sglang" else "of what is free"
     for higher in UTILISATIONS:
         if share < higher:
-            yield f"{higher:g} {whole} instead of {share:.3g}", _with(choices, name, higher)
+            yield "share", f"{higher:g} {whole} instead of {share:.3g}", PLANNER, with_setting(choices, name, higher)
 
 
-def _vllm_changes(start: Start, choices: Choices, architecture: Architecture) -> Iterator[tuple[str, str, Choices]]:
-    """Kind, words and choices of what only vLLM has."""
-    settings = choose(choices, architecture).deployment.settings
+def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
+    """What only vLLM has."""
+    settings = choose(failed.choices, failed.architecture).deployment.settings
     share, blocks, free, card = settings.number("gpu_memory_utilization"), *_figures(start)
-    kind = "" if start.failure is None else start.failure.kind
-    if kind == "states" and blocks:
-        yield "sequences", f"At most {blocks:,} requests at once", _with(choices, "max_num_seqs", blocks)
-    if kind == "free" and free and card:
-        lower = floor(100 * free / card) / 100
-        yield "share", f"{lower:g} of the card, which is free", _with(choices, "gpu_memory_utilization", lower)
-        return
+    if start.failure is not None and start.failure.kind == "states" and blocks:
+        yield "sequences", f"At most {blocks:,} requests at once", PLANNER, _with_sequences(failed, blocks)
     limit = free / card if free and card else 1.0
     for higher in UTILISATIONS:
         if share < higher <= limit:
-            yield (
-                "share",
-                f"{higher:g} of the card instead of {share:g}",
-                _with(choices, "gpu_memory_utilization", higher),
-            )
+            yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)
     asked = settings.integer("max_num_seqs")
     for number in SEQUENCES:
         if asked is None or number < asked:
             requests = "1 request" if number == 1 else f"{number} requests"
-            yield "sequences", f"At most {requests} at once", _with(choices, "max_num_seqs", number)
+            yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
     if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager"):
-        yield "eager", "Without CUDA graphs, which is slower", _with(choices, "enforce_eager", "true")
+        eager = with_setting(failed.choices, "enforce_eager", "true")
+        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
+
+
+def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
+    """The share that is free when the engine starts."""
+    _, free, card = _figures(start)
+    if free and card:
+        lower = share_below(free / card)
+        lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
+        yield "share", words, PLANNER, lowered
+        if not failed.fits(lowered):
+            for fix in fixes(lowered, failed.architecture, failed.ask(lowered)):
+                if card_of(fix.choices) == card_of(lowered):
+                    yield fix.change, f"{words}, and {fix.change[:1].lower()}{fix.change[1:]}", PLANNER, fix.choices
+
+
+def _beside_the_share(start: Start, failed: Failed) -> Iterator[Change]:
+    """After the cache is allocated, graphs and the sampler's warm-up need memory that the share has not counted."""
+    settings = choose(failed.choices, failed.architecture).deployment.settings
+    share, card, missing = settings.number("gpu_memory_utilization"), start.most("card"), shortage_bytes(start)
+    if card is not None and missing is not None:
+        lower = share_below(share - missing / card.value - MARGIN)
+        room = format_bytes(round((share - lower) * card.value))
+        yield (
+            "share",
+            f"{lower:g} of the card instead of {share:g}: {room} more beside it",
+            PLANNER,
+            _with_share(failed, lower),
+        )
+    left, asked = start.least("left"), start.most("allocation")
+    sequences = settings.integer("max_num_seqs")
+    part = 0.5 if left is None or asked is None else left.value / asked.value
+    for number in SEQUENCES:
+        if sequences is None or number <= part * sequences:
+            yield "sequences", f"At most {number} requests at once", PLANNER, _with_sequences(failed, number)
+            break
+    if not settings.flag("enforce_eager"):
+        eager = with_setting(failed.choices, "enforce_eager", "true")
+        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
 
 
 def _figures(start: Start) -> tuple[int | None, float | None, float | None]:
@@ -143,53 +202,9 @@ def _figures(start: Start) -> tuple[int | None, float | None, float | None]:
     return None if blocks is None else int(blocks), free, card
 
 
-def _with(choices: Choices, name: str, value: object) -> Choices:
-    kept = (text for text in choices.set if text.partition("=")[0].strip().replace("-", "_") != name)
-    return replace(choices, set=(*kept, f"{name}={value}"))
+def _with_share(failed: Failed, share: float) -> Choices:
+    return with_setting(failed.choices, "gpu_memory_utilization", share)
 
 
-def _try(
-    change: str,
-    says: str,
-    changed: Choices,
-    before: Choices,
-    architecture: Architecture,
-    profile: CalibrationProfile | None,
-) -> Try | None:
-    """The change with its outcome; ``None`` where it cannot be made."""
-    is_elsewhere = (changed.device, changed.memory, _cards(changed)) != (before.device, before.memory, _cards(before))
-    try:
-        found = _ask(changed, architecture, None if is_elsewhere else profile)
-    except PlannerError:
-        return None
-    option, longest = _option(changed, before, architecture), found.max_context_tokens
-    shorter = replace(changed, context=longest) if option and longest and not found.fits else None
-    return Try(
-        change=change,
-        option=option,
-        says=says,
-        starts=found.fits,
-        max_context_tokens=longest,
-        max_concurrency=found.max_concurrency,
-        command=changed.command(),
-        choices=changed,
-        shorter_option=_option(shorter, before, architecture) if shorter else "",
-    )
-
-
-def _cards(choices: Choices) -> tuple[int | None, ...]:
-    return choices.device_count, choices.tensor_parallel, choices.pipeline_parallel, choices.data_parallel
-
-
-def _ask(choices: Choices, architecture: Architecture, profile: CalibrationProfile | None) -> Answer:
-    chosen = choose(choices, architecture)
-    return answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
-
-
-def _option(changed: Choices, before: Choices, architecture: Architecture) -> str:
-    """What the changed command has that the one before has not."""
-    after, old = (launch(each, choose(each, architecture)) for each in (changed, before))
-    if after is None or old is None:
-        return ""
-    known = set(old.text.split(" \\\n  "))
-    return " ".join(line for line in after.text.split(" \\\n  ") if line not in known)
+def _with_sequences(failed: Failed, number: int) -> Choices:
+    return with_setting(failed.choices, "max_num_seqs", number)

@@ -266,8 +266,8 @@ def test_without_card_and_model_the_engines_own_estimate_is_still_said() -> None
     log = "\n".join(line for line in FAILED.splitlines() if "Free memory on device" not in line)
     found = report(log.replace("Qwen/Qwen3-8B", "me/mine"))
     assert found.lacks is not None
-    said = "By the engine's own estimate it starts with a context of 29,040 tokens (--max-model-len 29040)."
-    assert found.notes[0] == said
+    first, *_ = found.would_start
+    assert (first.says, first.option, first.starts) == ("engine", "--max-model-len 29040", True)
 
 
 def test_more_than_is_free_is_mended_by_the_share_alone() -> None:

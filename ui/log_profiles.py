@@ -43,7 +43,7 @@ def use(report: LogReport) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Name", value=_name(choices), key=NAME, max_chars=MAX_NAME_CHARACTERS)
-        started = next((one.choices for one in report.would_start if one.starts), choices)
+        started = next((one.choices for one in report.would_start if one.starts and one.choices), choices)
         st.button("Save and use in the plan", key="log_save", type="primary", on_click=_save, args=(report, started))
         st.download_button(
             "Download", f"{to_json(profile)}\n", file_name=f"{_name(choices)}.json", mime="application/json",

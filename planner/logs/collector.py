@@ -145,7 +145,8 @@ class _Collector:
         return sorted(found, key=lambda each: (each[2].start(), each[0].word))
 
     def _take(self, found: Pattern, of: Format, match: re.Match[str], number: int) -> None:
-        rank = of.rank(match.string[max(0, match.start() - _PREFIX_CHARACTERS) : match.start()])
+        # An error says again what its worker has printed.
+        rank = "" if found.fails else of.rank(match.string[max(0, match.start() - _PREFIX_CHARACTERS) : match.start()])
         readings = list(readings_in(match, number, rank))
         settings = settings_in(match)
         groups = match.groupdict()
@@ -174,7 +175,7 @@ class _Collector:
         engine = found.engine or of.engine
         current = self.drafts[-1] if self.drafts else None
         if of.is_anyones:
-            if current is None and (readings or found.fails):
+            if current is None:
                 current = self._new(self._speaking or engine, number, None)
                 current.is_anyones = not self._speaking
             return current

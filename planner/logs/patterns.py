@@ -15,7 +15,7 @@ from planner.records import dataclass
 from planner.units import GIB, MIB
 
 MAX_SETTING_CHARACTERS = 400
-VERSION = r"(?P<version__>\d{1,3}\.\d{1,3}\.\d{1,4}[\w.+-]{0,40})"
+VERSION = r"(?P<version__>\d{1,3}\.\d{1,3}\.\d{1,4}[\w.+]{0,40})"
 """A version in running text, where not every number is one."""
 
 _SIZE = r"-?\d{1,9}(?:[.,]\d{1,9}){0,4}"

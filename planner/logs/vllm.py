@@ -20,7 +20,7 @@ ARGUMENTS = pairs_of(*SETTINGS)
 COMMAND = options_of(same_names(*SETTINGS) | {"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size"})
 _REST = "(?P<pairs__>.*)"
 _VERSION_IN_TEXT = rf"\b(?i:vllm)(?i:[ _-]version|-openai)?[`*]{{0,2}}[ =:_-]{{1,3}}[`*v]{{0,2}}{VERSION}"
-_BANNER = "(?<![█▄▀ ])[█▄▀][█▄▀ ]{2,60}"
+_BANNER = "(?<![█▄▀])[█▄▀][█▄▀ ]{2,60}"
 
 FORMAT = Format(
     engine="vllm",

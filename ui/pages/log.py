@@ -10,9 +10,9 @@ from planner.downloads import hub_id
 from planner.launch import launch
 from planner.log_choices import Lack
 from planner.log_report import LogReport, report_log
+from planner.log_try import Try
 from planner.log_words import log_sentence, log_title, try_words
 from planner.logs.readings import Readings
-from planner.would_start import Try
 from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
 from ui.log_profiles import PLAN, TRIED, take, taken
@@ -110,7 +110,6 @@ def _missing(report: LogReport, assumed_card: str) -> None:
 def _tries(report: LogReport) -> None:
     tries = _in_order(report.would_start)
     if not tries:
-        _engines_word(report)
         return
     with st.grid(SHOWN_TRIES, min_column_width=210):
         for number, one in enumerate(tries[:SHOWN_TRIES]):
@@ -120,7 +119,7 @@ def _tries(report: LogReport) -> None:
         with st.expander("More ways", key="log_more_ways"), st.grid(SHOWN_TRIES, min_column_width=210):
             for number, one in enumerate(tries[SHOWN_TRIES:], SHOWN_TRIES):
                 _try(one, number, report)
-    if tries[0].starts and tries[0].option:
+    if tries[0].starts and tries[0].option and tries[0].choices is not None:
         with st.expander("The whole command with the first of them", key="log_command"):
             _command(tries[0], report)
 
@@ -141,7 +140,8 @@ def _try(one: Try, number: int, report: LogReport) -> None:
     icon = ":green[:material/check_circle:]" if one.starts else ":gray[:material/do_not_disturb_on:]"
     cheapest = " :green-badge[cheapest]" if number == 0 and one.starts else ""
     is_engines = one.says == "engine"
-    change = f"At most {one.choices.context:,} tokens a request" if is_engines else one.change
+    is_length = is_engines and one.choices is not None and one.choices.context is not None
+    change = f"At most {one.choices.context:,} tokens a request" if is_length and one.choices else one.change
     with st.container(border=True, height="stretch"):
         st.markdown(f"{icon} **{change}**{cheapest}")
         if option := one.shorter_option or one.option:
@@ -149,26 +149,20 @@ def _try(one: Try, number: int, report: LogReport) -> None:
         agrees = any(o.says == "planner" and o.option == one.option and o.starts for o in report.would_start)
         own = f" {engine_title(report.engine)}’s own estimate{', and ours' if agrees else ''}." if is_engines else ""
         st.caption(try_words(one) + own)
-        choices = replace(one.choices, context=one.max_context_tokens) if one.shorter_option else one.choices
-        st.button(
-            "Plan with it",
-            key=f"log_try_{number}",
-            on_click=take,
-            args=(choices, TRIED),
-            icon=":material/arrow_forward:",
-        )
-
-
-def _engines_word(report: LogReport) -> None:
-    """What the engine itself says would start, where the planner cannot try anything."""
-    longest = next((row for row in report.readings if row.name == "longest_start"), None)
-    if longest is not None and report.engine == "vllm":
-        st.markdown("By its own estimate this makes it start:")
-        st.code(f"--max-model-len {longest.value}", language=None)
+        if one.choices is not None:
+            choices = replace(one.choices, context=one.max_context_tokens) if one.shorter_option else one.choices
+            st.button(
+                "Plan with it",
+                key=f"log_try_{number}",
+                on_click=take,
+                args=(choices, TRIED),
+                icon=":material/arrow_forward:",
+            )
 
 
 def _command(one: Try, report: LogReport) -> None:
     """The engine's command with this change, for the checkpoint that the log names."""
+    assert one.choices is not None
     found = launch(one.choices, choose(one.choices, log_form.architecture(one.choices)))
     if found is not None:
         text = found.text

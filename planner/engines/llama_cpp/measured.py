@@ -3,11 +3,11 @@
 from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines.base import Rank
-from planner.logs.readings import Reading, Start
+from planner.logs.devices import cards
+from planner.logs.readings import Start
 
 SPLIT = ("pipeline_parallel",)
 PLACED = ("weights", "n_gpu_layers", "n_cpu_moe", "cpu_moe", *SPLIT)
-_HOST = ("CPU", "Host")
 
 
 def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_bytes: int) -> tuple[MeasuredItem, ...]:
@@ -16,23 +16,27 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
     Compute buffers follow the context, so one start's are not another's; they stay as they are counted.
     """
     items = []
-    rest = [reading for reading in start.named("unaccounted") if reading.rank not in _HOST]
-    if rest:
-        items.append(
-            MeasuredItem(
-                name="context",
-                bytes=max(int(reading.value) for reading in rest),
-                source="log: what the memory breakdown leaves unaccounted for",
-                replaces=("context",),
-                depends_on=SPLIT,
-            )
-        )
-    cards = [reading for reading in start.named("weights") if _is_card(reading)]
-    if len({reading.rank for reading in cards}) == 1 and (extra := int(cards[0].value) - weights_bytes):
+    if (context := _context(start, deployment)) is not None:
+        items.append(context)
+    loaded = list(cards(start, "weights").values())
+    if len(loaded) == 1 and (extra := int(loaded[0].value) - weights_bytes):
         source = "log: what lies on the card beside the tensors that are counted"
         items.append(MeasuredItem(name="weights as loaded", bytes=extra, source=source, depends_on=PLACED))
     return tuple(items)
 
 
-def _is_card(reading: Reading) -> bool:
-    return not reading.rank.startswith("CPU") and not reading.rank.endswith(("_Host", "_Mapped", "Host"))
+def _context(start: Start, deployment: Deployment) -> MeasuredItem | None:
+    """What lies on the card beside every buffer: by the breakdown at the end, else what was not free at first.
+
+    The driver's context is there when llama.cpp asks what is free. A breakdown before anything is allocated, as --fit
+    prints, has less than nothing unaccounted for.
+    """
+    rest = [reading.value for reading in cards(start, "unaccounted").values() if reading.value >= 0]
+    free = [reading.value for reading in cards(start, "free").values()]
+    if rest:
+        size, source = int(max(rest)), "log: what the memory breakdown leaves unaccounted for"
+    elif free and not deployment.cards:
+        size, source = deployment.device.memory_bytes - int(min(free)), "log: the card less what was free on it"
+    else:
+        return None
+    return MeasuredItem(name="context", bytes=max(0, size), source=source, replaces=("context",), depends_on=SPLIT)

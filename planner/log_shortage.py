@@ -1,0 +1,57 @@
+"""How much memory was missing when an allocation failed, and how far the start had come."""
+
+from enum import Enum
+from math import ceil, floor
+
+from planner.logs.devices import LLAMA_CPP, cards
+from planner.logs.readings import Start
+
+_BUFFERS = ("weights", "cache", "states", "compute", "output")
+
+
+class Stage(Enum):
+    """How far a start had come when memory ran out: in loading or in a trial pass, or with the cache in its place."""
+
+    NO_SHORTAGE = 0
+    LOADING = 1
+    AFTER_POOL = 2
+
+
+def stage_of(start: Start) -> Stage:
+    """Where an allocation of *start* failed."""
+    if start.failure is None or start.failure.kind != "memory":
+        return Stage.NO_SHORTAGE
+    has_pool = any(start.least(name) is not None for name in ("pool", "pool_tokens"))
+    return Stage.AFTER_POOL if has_pool or "warming up sampler" in start.failure.message else Stage.LOADING
+
+
+def shortage_bytes(start: Start) -> int | None:
+    """What the failed allocation asked for beyond what was left; all of it where that is not printed.
+
+    llama.cpp prints what was free at first and each buffer since: on one card the rest was left.
+    """
+    if stage_of(start) is Stage.NO_SHORTAGE or (asked := start.most("allocation")) is None:
+        return None
+    left = start.least("left")
+    if start.engine in LLAMA_CPP and len(free := cards(start, "free")) == 1:
+        taken = sum(reading.value for name in _BUFFERS for reading in cards(start, name).values())
+        return max(0, round(asked.value + taken - next(iter(free.values())).value))
+    return max(0, round(asked.value - (0 if left is None else left.value)))
+
+
+def share_below(share: float) -> float:
+    """*share* in hundredths, rounded down.
+
+    >>> share_below(0.9 - 0.02 - 0.01)
+    0.87
+    """
+    return floor(round(100 * share, 6)) / 100
+
+
+def share_above(share: float) -> float:
+    """*share* in hundredths, rounded up.
+
+    >>> share_above(0.1 + 0.2)
+    0.3
+    """
+    return ceil(round(100 * share, 6)) / 100

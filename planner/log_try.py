@@ -1,0 +1,144 @@
+"""One change to a start in a log, tried with the planner; what the start measured stays where it still holds."""
+
+from dataclasses import replace
+
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.calibration import CalibrationProfile, MeasuredItem
+from planner.choices import Choices, Chosen, choose
+from planner.engines import find_engine
+from planner.errors import PlannerError
+from planner.launch import launch
+from planner.records import dataclass
+
+ENGINE, PLANNER = "engine", "planner"
+"""Who says that a change is enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """One change to the start in the log. *says*: ``engine`` for its own estimate, else ``planner``.
+
+    *option* is what is written on the engine's command line, *starts* what the planner finds with it, and
+    *max_context_tokens* and *max_concurrency* what there is then; *command* and *choices* plan it. Where it is not
+    enough alone, *shorter_option* is the option together with the longest context that starts with it, and *refusal*
+    why the engine refuses it. *choices* is ``None`` where the change follows from what the log prints alone.
+    """
+
+    change: str
+    option: str
+    says: str
+    starts: bool
+    max_context_tokens: int | None = None
+    max_concurrency: float | None = None
+    command: str = ""
+    choices: Choices | None = None
+    shorter_option: str = ""
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The start that failed, as a plan: its *choices*, and what it measured in *profile*."""
+
+    choices: Choices
+    architecture: Architecture
+    profile: CalibrationProfile | None
+
+    def ask(self, choices: Choices) -> Answer:
+        """The plan of *choices*, with what was measured on the same card."""
+        chosen = choose(choices, self.architecture)
+        is_elsewhere = card_of(choices)[:3] != card_of(self.choices)[:3]
+        profile = None if is_elsewhere or self.profile is None else carried(self.profile, self._chosen(), chosen)
+        return answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
+
+    def fits(self, choices: Choices) -> bool:
+        """Whether *choices* would start; not if they make no plan."""
+        try:
+            return self.ask(choices).fits
+        except PlannerError:
+            return False
+
+    def attempt(self, change: str, says: str, changed: Choices) -> Try | None:
+        """The change with its outcome; ``None`` where it cannot be made.
+
+        vLLM also refuses more sequences than it has blocks for states: the number that it takes is then part of the
+        change. Of the length that starts the engine's own word counts, not our rounding.
+        """
+        try:
+            found = self.ask(changed)
+            if any("max_num_seqs = " in sentence for sentence in _refusals(found)):
+                blocks = max(1, found.report.num_blocks if found.report else 1)
+                fewer = with_setting(changed, "max_num_seqs", blocks)
+                again = self.ask(fewer)
+                if again.fits or says == ENGINE:
+                    changed, found, change = fewer, again, f"{change}, at most {blocks:,} requests at once"
+        except PlannerError:
+            return None
+        starts, option, longest = found.fits or says == ENGINE, self.option(changed), found.max_context_tokens
+        shorter = replace(changed, context=longest) if option and longest and not starts else None
+        return Try(
+            change=change,
+            option=option,
+            says=says,
+            starts=starts,
+            max_context_tokens=changed.context if starts and not found.fits else longest,
+            max_concurrency=found.max_concurrency,
+            command=changed.command(),
+            choices=changed,
+            shorter_option=self.option(shorter) if shorter is not None and self.fits(shorter) else "",
+            refusal="" if starts else next(iter(_refusals(found)), ""),
+        )
+
+    def option(self, changed: Choices) -> str:
+        """What the engine's command has with *changed* that it has not before."""
+        after, old = (launch(each, choose(each, self.architecture)) for each in (changed, self.choices))
+        if after is None or old is None:
+            return ""
+        known = set(old.text.split(" \\\n  "))
+        return " ".join(line for line in after.text.split(" \\\n  ") if line not in known)
+
+    def _chosen(self) -> Chosen:
+        return choose(self.choices, self.architecture)
+
+
+def _refusals(found: Answer) -> tuple[str, ...]:
+    return () if found.report is None else found.report.refusals
+
+
+def with_setting(choices: Choices, name: str, value: object) -> Choices:
+    """*choices* with one of the engine's settings in place of what it was."""
+    return replace(without_settings(choices, name), set=(*without_settings(choices, name).set, f"{name}={value}"))
+
+
+def without_settings(choices: Choices, *names: str) -> Choices:
+    """*choices* with the engine's defaults for these settings."""
+    kept = (text for text in choices.set if text.partition("=")[0].strip().replace("-", "_") not in names)
+    return replace(choices, set=tuple(kept))
+
+
+def carried(profile: CalibrationProfile, before: Chosen, after: Chosen) -> CalibrationProfile:
+    """*profile* for another plan on the same card: a measured item moves by as much as what it replaces does.
+
+    Where the planner's rule says the same of both plans, it stays as measured. What replaces nothing, such as what was
+    loaded beside the tensors, holds for the same conditions only.
+    """
+    old, new = _assumed(before), _assumed(after)
+
+    def moved(item: MeasuredItem) -> MeasuredItem:
+        if not item.replaces:
+            return item
+        more = sum(new.get(name, 0) - old.get(name, 0) for name in item.replaces)
+        return replace(item, bytes=item.bytes + more, depends_on=())
+
+    return replace(profile, items=tuple(map(moved, profile.items)))
+
+
+def _assumed(chosen: Chosen) -> dict[str, int]:
+    items = find_engine(chosen.deployment.engine).runtime_items(chosen.architecture, chosen.deployment)
+    return {item.name: item.bytes for item in items}
+
+
+def card_of(choices: Choices) -> tuple[str | int | None, ...]:
+    """The card, and how many there are."""
+    return choices.device, choices.memory, choices.devices, choices.device_count

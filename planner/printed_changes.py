@@ -1,0 +1,133 @@
+"""Changes to a failed start that follow from what its log prints alone, whatever the model and the card."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from planner.log_shortage import Stage, share_above, share_below, shortage_bytes, stage_of
+from planner.log_try import ENGINE, PLANNER, Try
+from planner.logs.readings import Start
+from planner.units import GIB, format_bytes
+
+LARGEST_SHARE = 0.98
+MARGIN = 0.01
+"""Of the card: what a share is moved further than the printed figures ask for."""
+VLLM_LENGTH, VLLM_SHARE = "--max-model-len", "--gpu-memory-utilization"
+LENGTHS = {
+    "vllm": VLLM_LENGTH,
+    "sglang": "--context-length",
+    "tensorrt_llm": "--max_seq_len",
+    "lmdeploy": "--session-len",
+}
+"""By engine, its option for the longest request. Source: each engine's argument parser."""
+
+
+def printed_changes(start: Start) -> tuple[Try, ...]:
+    """What makes *start* succeed by its own figures, those that are sure first."""
+    if start.failure is None:
+        return ()
+    found = _BY_KIND.get(start.failure.kind, _nothing)(start)
+    return tuple(sorted(found, key=lambda one: not one.starts))
+
+
+def _change(change: str, option: str, starts: bool = True, says: str = PLANNER, tokens: int | None = None) -> Try:
+    return Try(change=change, option=option, says=says, starts=starts, max_context_tokens=tokens)
+
+
+def _nothing(start: Start) -> Iterator[Try]:
+    return iter(())
+
+
+def _request(start: Start) -> Iterator[Try]:
+    """One request is larger than the cache: a shorter one, a larger share, or half the bytes."""
+    estimate, tokens = start.most("longest_start"), start.least("pool_tokens")
+    option = LENGTHS.get(start.engine, VLLM_LENGTH)
+    if estimate is not None and estimate.value > 0:
+        said = f"At most {estimate.value:,} tokens a request, as the engine says"
+        yield _change(said, f"{option} {estimate.value}", says=ENGINE, tokens=int(estimate.value))
+    elif tokens is not None and tokens.value > 0:
+        said = f"At most {tokens.value:,} tokens a request, which the cache holds"
+        yield _change(said, f"{option} {tokens.value}", tokens=int(tokens.value))
+    request, pool = start.most("request"), start.least("pool")
+    if start.engine != "vllm" or request is None or pool is None or request.unit != "bytes" or pool.value <= 0:
+        return
+    asked = start.settings.get("max_model_len", "").replace(",", "")
+    if estimate is None and tokens is None and asked.isdigit() and len(asked) < 16:
+        about = int(int(asked) * pool.value / request.value) // 16 * 16
+        said = f"About {about:,} tokens a request, if every layer keeps each"
+        yield _change(said, f"{option} {about}", starts=False, tokens=about)
+    yield from _larger_share(start, request.value - pool.value)
+    if start.settings.get("kv_cache_dtype", "auto") == "auto" and request.value / 2 <= pool.value:
+        yield _change("Cache in fp8, half the bytes", "--kv-cache-dtype fp8")
+
+
+def _pool(start: Start) -> Iterator[Try]:
+    """Nothing is left for the cache."""
+    pool = start.least("pool")
+    before, after = start.least("free"), start.least("free_after_load")
+    if start.engine == "sglang" and before is not None and after is not None and before.value > 0:
+        # What loading leaves, less the part of what was free that is kept out of the pool, is the pool.
+        share = share_above(1 - after.value / before.value + 2 * MARGIN)
+        if share <= LARGEST_SHARE:
+            room = format_bytes(round(after.value - (1 - share) * before.value))
+            yield _change(
+                f"{share:g} of the card for weights and cache: {room} of cache", f"--mem-fraction-static {share:g}"
+            )
+    elif start.engine == "vllm" and pool is not None and pool.value < 0:
+        yield from _larger_share(start, GIB - pool.value, starts=False)
+
+
+def _larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterator[Try]:
+    card, share = start.most("card"), _share(start)
+    if card is None or share is None:
+        return
+    higher = share_above(share + more_bytes / card.value)
+    free = start.least("free")
+    limit = LARGEST_SHARE if free is None else min(LARGEST_SHARE, free.value / card.value)
+    if higher <= limit:
+        more = format_bytes(round((higher - share) * card.value))
+        yield _change(f"{higher:g} of the card instead of {share:g}: {more} more", f"{VLLM_SHARE} {higher:g}", starts)
+
+
+def _free(start: Start) -> Iterator[Try]:
+    """Others hold a part of the card: no more than the rest."""
+    free, card = start.least("free"), start.most("card")
+    if free is not None and card is not None and card.value > 0:
+        share = share_below(free.value / card.value)
+        yield _change(f"{share:g} of the card, which is free", f"{VLLM_SHARE} {share:g}")
+
+
+def _states(start: Start) -> Iterator[Try]:
+    """Each request keeps a state of its own, in a block."""
+    blocks = start.least("blocks")
+    if blocks is not None and blocks.value > 0:
+        yield _change(f"At most {blocks.value:,} requests at once", f"--max-num-seqs {blocks.value}")
+
+
+def _memory(start: Start) -> Iterator[Try]:
+    """With vLLM's cache in its place what else is asked for lies outside of its share, which is then too large."""
+    if start.engine != "vllm" or stage_of(start) is not Stage.AFTER_POOL:
+        return
+    card, share, missing = start.most("card"), _share(start), shortage_bytes(start)
+    if card is not None and share is not None and missing is not None:
+        lower = share_below(share - missing / card.value - MARGIN)
+        more = format_bytes(round((share - lower) * card.value))
+        yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", f"{VLLM_SHARE} {lower:g}")
+    yield _change("Fewer requests at once: less for the sampler and graphs", "--max-num-seqs 64", starts=False)
+
+
+def _share(start: Start) -> float | None:
+    """vLLM's share of the card, as printed."""
+    try:
+        share = float(start.settings.get("gpu_memory_utilization", ""))
+    except ValueError:
+        return None
+    return share if 0 < share <= 1 else None
+
+
+_BY_KIND: Mapping[str, Callable[[Start], Iterator[Try]]] = {
+    "request": _request,
+    "pool": _pool,
+    "free": _free,
+    "states": _states,
+    "memory": _memory,
+}
+"""By the kind of failure."""
