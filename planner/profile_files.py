@@ -52,7 +52,12 @@ def load_profile(path: Path) -> CalibrationProfile:
         data = path.read_bytes()
     except OSError as error:
         raise BadFile(f"{shorten_path(path)} cannot be read: {error.strerror or error}.") from error
-    return validate(CalibrationProfile, parse_json(data, path.name), path.name)
+    return read_profile(data, path.name)
+
+
+def read_profile(data: bytes, name: str) -> CalibrationProfile:
+    """The profile in the content of a file called *name*. Raises PlannerError naming what is wrong."""
+    return validate(CalibrationProfile, parse_json(data, name), name)
 
 
 def save_profile(profile: CalibrationProfile, name: str) -> Path:

@@ -11,7 +11,7 @@ from planner.engine_data import EngineData, EngineSettings, Setting, settle
 from planner.errors import PlannerError
 from planner.listings import shown_value
 from planner.units import format_size
-from ui import form
+from ui import form, profile_fields
 from ui import set_up_fields as fields
 from ui.fields import forget_notes
 from ui.own_config import no_markup
@@ -41,6 +41,7 @@ def engine_field() -> None:
             _more(data)
     if len(profiles := form.profile_names()) > 1:
         fields.select("profile", "Measured by", list(profiles), help=_PROFILE_HELP)
+    profile_fields.in_sidebar()
 
 
 def runtime_note() -> None:

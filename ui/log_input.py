@@ -30,6 +30,12 @@ def readings() -> Readings | None:
     return found
 
 
+@st.cache_data(show_spinner=False)
+def example() -> Readings:
+    """What the page opens on."""
+    return read_log((FOLDER / next(iter(EXAMPLES.values()))).read_text(encoding="utf-8"))
+
+
 def source() -> str:
     """Where it is from, in words."""
     return str(st.session_state.get(_NAME, ""))

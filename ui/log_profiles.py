@@ -18,7 +18,7 @@ from planner.profile_files import (
     save_profile,
 )
 from planner.units import format_bytes, format_size
-from ui import log_form, own_config
+from ui import log_form, own_config, profile_fields
 from ui.own_config import no_markup
 from ui.scenario import apply
 from ui.words import engine_words
@@ -57,9 +57,9 @@ def use(report: LogReport) -> None:
 def saved() -> None:
     """Every profile of one's own: of what it is, to use it or to delete it."""
     names = {name: path for name, path in profile_paths().items() if path.parent == own_folder()}
-    if not names:
-        return
     st.header("Saved readings", anchor=False)
+    if not names:
+        st.caption("None yet: save what a log shows, or bring a file in the set-up, under *Profile files*.")
     for number, (name, path) in enumerate(names.items()):
         try:
             profile = load_profile(path)
@@ -78,6 +78,7 @@ def saved() -> None:
             st.markdown(f"**{name}**: {said}", width="content")
             if choices is not None:
                 st.button("Use", key=f"profile_use_{number}", on_click=take, args=(choices, SAVED))
+            profile_fields.take_away(name, f"profile_file_{number}")
             st.button("Delete", key=f"profile_delete_{number}", on_click=_delete, args=(name,), type="tertiary")
     taken(SAVED)
 

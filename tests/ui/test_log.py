@@ -27,10 +27,14 @@ def pasted(open_app: OpenApp, text: str) -> AppTest:
     return app
 
 
-def test_before_anything_is_pasted_the_page_asks_for_it(open_app: OpenApp) -> None:
+def test_the_page_opens_on_an_example_and_asks_for_ones_own(open_app: OpenApp) -> None:
     app = open_app(page=LOG_PAGE)
-    assert "Paste a start-up log" in app.title[0].value
+    assert app.title[0].value.endswith("It did not start: 11.02 GiB of cache short")
+    assert app.caption[0].value.startswith("An example, until you paste your own log below · vLLM 0.11.0")
+    assert app.code[0].value == "--max-model-len 40784"
+    assert app.text_area(key="log_text").value == ""
     assert app.button_group(key="log_example").options == [*EXAMPLES]
+    assert not [button for button in app.button if button.key == "log_save"]
 
 
 def test_a_failed_start_gets_the_flag_first(open_app: OpenApp) -> None:
@@ -163,6 +167,30 @@ def test_a_profile_of_another_model_is_not_used_and_says_why(open_app: OpenApp) 
         app.switch_page(page).run()
         assert not app.exception
         assert "The profile" not in words(app)
+
+
+def test_a_profile_is_taken_away_and_brought_as_a_file(open_app: OpenApp, profile_folder: Path) -> None:
+    """What one machine saved is chosen on another, and says the same."""
+    app = pasted(open_app, FAILED)
+    app.button(key="log_save").click().run()
+    (path,) = profile_folder.iterdir()
+    data = path.read_bytes()
+    path.unlink()
+    other = open_app()
+    other.file_uploader(key="profile_upload_0").upload("from another.json", data, "application/json").run()
+    assert not other.exception
+    assert [each.name for each in profile_folder.iterdir()] == ["from-another.json"]
+    assert (profile_folder / "from-another.json").read_bytes() == data
+    assert other.session_state["profile"] == "from-another"
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1, 2", b"\x00\x01", b'{"items": "none"}'])
+def test_a_file_that_is_no_profile_is_one_sentence(open_app: OpenApp, profile_folder: Path, data: bytes) -> None:
+    app = open_app()
+    app.file_uploader(key="profile_upload_0").upload("mine.json", data, "application/json").run()
+    assert not app.exception
+    assert "mine.json" in " ".join(warning.value for warning in app.warning)
+    assert not profile_folder.exists()
 
 
 def test_saved_readings_are_listed_and_deleted(open_app: OpenApp, profile_folder: Path) -> None:

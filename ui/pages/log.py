@@ -22,41 +22,43 @@ from ui.scenario import scenario
 from ui.words import engine_title
 
 SHOWN_TRIES = 3
+CONCLUDED = ("The log names no card", "One request takes")
+"""How notes begin that the answer itself rests on."""
 FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
 
 
 def main() -> None:
     readings = log_input.readings()
     if readings is None:
-        _ask()
+        _example()
     else:
         _answer(readings)
     log_profiles.saved()
     page.next_links((PLAN, "Plan it", ":material/fact_check:"))
 
 
-def _ask() -> None:
-    st.title("Paste a start-up log: what happened, and what would start", anchor=False)
+def _example() -> None:
+    """What the page makes of a log, and where one's own goes."""
+    report, _ = _report(log_input.example())
+    st.caption(" · ".join(["An example, until you paste your own log below", *_words(report)]))
+    _what_happened(report)
+    _tries(report)
+    st.header("Paste your own log", anchor=False)
     st.markdown(
         "vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama print where the memory goes when they start. Each "
         "figure is put beside the planner's; for a start that failed the page says **which flag makes it start**."
     )
     log_input.fields()
+    _figures(report)
 
 
 def _answer(readings: Readings) -> None:
     report, assumed = _report(readings)
     st.caption(" · ".join(_words(report)))
-    icon = STARTED if report.failure is None else FAILED
-    st.title(f"{icon} {log_title(report)}", anchor=False)
-    st.markdown(log_sentence(report))
+    _what_happened(report)
     _tries(report)
     _missing(report, assumed)
-    if report.failure is not None:
-        st.caption(f"In its own words, line {report.failure.line}: {no_markup(report.failure.message)}")
-    st.header("What your log says, and what we would have said", anchor=False)
-    st.html(log_table(report.readings))
-    st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
+    _figures(report)
     log_profiles.use(report)
     with st.expander("Not your model, card or settings? Correct them", key="log_correct", expanded=bool(report.lacks)):
         for note in report.notes:
@@ -66,6 +68,20 @@ def _answer(readings: Readings) -> None:
     with st.expander(f"The log ({log_input.source()})", key="log_itself"):
         log_input.fields()
         st.button("Forget it", key="log_forget", on_click=log_input.forget, icon=":material/delete:")
+
+
+def _what_happened(report: LogReport) -> None:
+    icon = STARTED if report.failure is None else FAILED
+    st.title(f"{icon} {log_title(report)}", anchor=False)
+    st.markdown(log_sentence(report))
+
+
+def _figures(report: LogReport) -> None:
+    if report.failure is not None:
+        st.caption(f"In its own words, line {report.failure.line}: {no_markup(report.failure.message)}")
+    st.header("What the log says, and what we would have said", anchor=False)
+    st.html(log_table(report.readings))
+    st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
 
 
 def _report(readings: Readings) -> tuple[LogReport, str]:
@@ -105,6 +121,9 @@ def _missing(report: LogReport, assumed_card: str) -> None:
         st.info(f"The log is {named}: choose it below, and each figure gets its prediction.", icon=":material/help:")
     elif report.missing:
         st.info(no_markup(report.missing), icon=":material/help:")
+    for note in report.notes:
+        if note.startswith(CONCLUDED):
+            st.caption(f":material/info: {no_markup(note)}")
 
 
 def _tries(report: LogReport) -> None:
