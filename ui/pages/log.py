@@ -43,6 +43,7 @@ def _example() -> None:
     st.caption(" · ".join(["An example, until you paste your own log below", *_words(report)]))
     _what_happened(report)
     _tries(report)
+    _own_words(report)
     st.header("Paste your own log", anchor=False)
     st.markdown(
         "vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama print where the memory goes when they start. Each "
@@ -58,6 +59,7 @@ def _answer(readings: Readings) -> None:
     _what_happened(report)
     _tries(report)
     _missing(report, assumed)
+    _own_words(report)
     _figures(report)
     log_profiles.use(report)
     with st.expander("Not your model, card or settings? Correct them", key="log_correct", expanded=bool(report.lacks)):
@@ -76,9 +78,12 @@ def _what_happened(report: LogReport) -> None:
     st.markdown(log_sentence(report))
 
 
-def _figures(report: LogReport) -> None:
+def _own_words(report: LogReport) -> None:
     if report.failure is not None:
         st.caption(f"In its own words, line {report.failure.line}: {no_markup(report.failure.message)}")
+
+
+def _figures(report: LogReport) -> None:
     st.header("What the log says, and what we would have said", anchor=False)
     st.html(log_table(report.readings))
     st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
