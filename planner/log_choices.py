@@ -10,7 +10,7 @@ from planner.choices import Choices
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.log_cards import cards_of
-from planner.log_model import model_of
+from planner.log_model import model_of, shown_name
 from planner.logs.readings import Start
 from planner.records import dataclass
 
@@ -71,7 +71,7 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     model, weights, notes = given.model, given.weights, []
     if not model:
         named = model_of(start)
-        shown = start.model or start.settings.get("name", "")
+        shown = shown_name(start)
         if named is None:
             what = repr(shown) if shown else "no model that it names"
             missing = f"The log is of {what}, which no preset has: give --model."

@@ -15,6 +15,12 @@ def model_of(start: Start) -> Named | None:
     return None
 
 
+def shown_name(start: Start) -> str:
+    """What to call the model of *start*: a GGUF's own name where its file is one of Ollama's blobs."""
+    name = start.settings.get("name", "").strip()
+    return name if name and (not start.model or "sha256-" in start.model) else start.model
+
+
 def mix_named(text: str) -> str | None:
     """A GGUF's file type as llama.cpp prints it, by our name.
 

@@ -10,6 +10,7 @@ from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
 from planner.log_choices import Lack, Told, choices_from_log
 from planner.log_comparison import Compared, compare
+from planner.log_model import shown_name
 from planner.log_profile import profile_from
 from planner.log_try import Try
 from planner.logs.readings import Failure, Readings, Start
@@ -68,7 +69,7 @@ def report_log(
     return LogReport(
         engine=start.engine,
         version=start.version,
-        model=start.model,
+        model=shown_name(start),
         settings=start.settings,
         start=number,
         starts=len(found.starts),

@@ -1,5 +1,6 @@
 """One change to a start in a log, tried with the planner; what the start measured stays where it still holds."""
 
+import re
 from dataclasses import replace
 
 from planner.answer import Answer, answer
@@ -9,6 +10,7 @@ from planner.choices import Choices, Chosen, choose
 from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.launch import launch
+from planner.launch.base import Launch
 from planner.records import dataclass
 
 ENGINE, PLANNER = "engine", "planner"
@@ -95,8 +97,8 @@ class Failed:
         after, old = (launch(each, choose(each, self.architecture)) for each in (changed, self.choices))
         if after is None or old is None:
             return ""
-        known = set(old.text.split(" \\\n  "))
-        return " ".join(line for line in after.text.split(" \\\n  ") if line not in known)
+        known = set(_words(old))
+        return " ".join(line for line in _words(after) if line not in known)
 
     def _chosen(self) -> Chosen:
         return choose(self.choices, self.architecture)
@@ -104,6 +106,11 @@ class Failed:
 
 def _refusals(found: Answer) -> tuple[str, ...]:
     return () if found.report is None else found.report.refusals
+
+
+def _words(command: Launch) -> list[str]:
+    """An option a line; of Ollama's file and environment each line by itself, but those that only name the model."""
+    return [line for line in re.split(r" \\\n  |\n", command.text) if not line.startswith(("cat >", "ollama "))]
 
 
 def with_setting(choices: Choices, name: str, value: object) -> Choices:

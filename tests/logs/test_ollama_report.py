@@ -1,0 +1,51 @@
+"""Ollama names blobs, not models: the GGUF's own name, its file type and the card are in the log all the same."""
+
+from planner.choices import Choices
+from planner.log_report import LogReport, report_log
+from planner.logs.read import read_log
+
+LOG = (
+    'time=2026-05-19 level=INFO source=types.go:130 msg="inference compute" id=GPU-cf2 library=cuda variant=v12 '
+    'compute=8.9 driver=12.9 name="NVIDIA GeForce RTX 3060" total="12.0 GiB" available="10.9 GiB"\n'
+    'time=2026-05-19 level=INFO source=routes.go:1 msg="Listening on 127.0.0.1:11434 (version 0.13.1)"\n'
+    "llama_model_loader: loaded meta data with 34 key-value pairs and 339 tensors from "
+    "/usr/share/ollama/.ollama/models/blobs/sha256-2bada8a7450677000f678be90653b85d364de7db25eb5ea54136ada5f3933730\n"
+    "llama_model_loader: - kv   0:                       general.architecture str              = qwen2\n"
+    "{name}"
+    "print_info: file type   = Q4_K - Medium\n"
+    "load_tensors: offloaded 29/29 layers to GPU\n"
+    "load_tensors:        CUDA0 model buffer size =  4168.09 MiB\n"
+    "llama_context: n_seq_max     = 1\n"
+    "llama_context: n_ctx         = 131072\n"
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 7168.00 MiB on device 0: cudaMalloc failed: out of memory\n"
+)
+TITLE = "llama_model_loader: - kv   2:               general.name str              = Qwen2.5 7B Instruct\n"
+PARTS = (
+    "llama_model_loader: - kv   4:               general.basename str              = Qwen2.5\n"
+    "llama_model_loader: - kv   5:             general.size_label str              = 7B\n"
+)
+
+
+def report(name: str) -> LogReport:
+    return report_log(read_log(LOG.format(name=name)), Choices(model="", engine=""), None)
+
+
+def test_a_blob_is_known_by_the_name_in_it() -> None:
+    found = report(TITLE)
+    assert (found.engine, found.version, found.model) == ("ollama", "0.13.1", "Qwen2.5 7B Instruct")
+    assert found.choices is not None
+    assert (found.choices.model, found.choices.weights) == ("qwen2.5-7b-instruct", "q4_k_m")
+    weights = next(row for row in found.readings if row.name == "weights")
+    assert weights.why == "as printed: weights, exact"
+
+
+def test_a_blob_is_known_by_its_base_and_its_size() -> None:
+    found = report(PARTS)
+    assert found.choices is not None
+    assert (found.choices.model, found.choices.weights) == ("qwen2.5-7b", "q4_k_m")
+
+
+def test_a_change_is_the_line_of_the_modelfile_that_makes_it() -> None:
+    shorter = next(one for one in report(TITLE).would_start if "tokens instead of" in one.change)
+    assert shorter.starts
+    assert shorter.option == f"PARAMETER num_ctx {shorter.max_context_tokens}"
