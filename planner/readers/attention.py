@@ -53,7 +53,7 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     key_value_heads = 0 if plan.shares_cache else plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
     gated = 2 if decoder.is_on(structure.output_gate) else 1
-    yield from decoder.linear("self_attn.q_proj", gated * heads * plan.head_dim, hidden, bias)
+    yield from _queries(decoder, gated * heads * plan.head_dim, hidden, bias)
     if key_value_heads:
         yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
         if plan.kind != FULL or not decoder.is_on(structure.keys_as_values):
@@ -68,6 +68,17 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
             size = plan.head_dim * (key_value_heads if wide else 1)
             yield from decoder.norm("self_attn.k_norm", size, structure.qk_norm_bias)
     yield from _sinks(decoder, plan)
+
+
+def _queries(decoder: Decoder, rows: int, hidden: int, bias: bool) -> Iterator[Tensor]:
+    """One projection, or two through ``query_rank``: multi-matrix factorisation, Step-3, arXiv:2507.19427."""
+    rank = decoder.values.optional_integer("query_rank")
+    if rank is None:
+        yield from decoder.linear("self_attn.q_proj", rows, hidden, bias)
+        return
+    yield from decoder.linear("self_attn.q_a_proj", rank, hidden, bias, replicated=True)
+    yield from decoder.norm("self_attn.q_a_layernorm", rank)
+    yield decoder.matrix("self_attn.q_b_proj", rows, rank)
 
 
 def linear_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:

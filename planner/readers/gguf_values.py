@@ -1,7 +1,7 @@
 """Strict, typed access to the metadata of one GGUF model, under its architecture's prefix."""
 
 from planner.errors import UnsupportedModel
-from planner.readers.gguf_header import Metadata, Skipped
+from planner.readers.gguf_header import Metadata, Skipped, Value
 from planner.units import format_count, shorten
 
 _LARGEST = 2**31
@@ -16,11 +16,11 @@ class GgufValues:
         self._metadata, self.architecture = metadata, architecture
 
     def has(self, key: str) -> bool:
-        return self.spelled(key) in self._metadata
+        return self._get(key) is not None
 
     def spelled(self, key: str) -> str:
-        """*key* as the file has it, under its architecture."""
-        return f"{self.architecture}.{key}"
+        """*key* as the file has it, under its architecture, to be shown."""
+        return f"{shorten(self.architecture)}.{key}"
 
     def integer(self, key: str, minimum: int = 0) -> int:
         """The whole number at *key*; raises UnsupportedModel where it is missing."""
@@ -31,18 +31,18 @@ class GgufValues:
 
     def optional_integer(self, key: str, minimum: int = 0) -> int | None:
         """The whole number at *key*, None where it is missing."""
-        value = self._metadata.get(self.spelled(key))
+        value = self._get(key)
         return None if value is None else self._whole(key, value, minimum)
 
     def is_array(self, key: str) -> bool:
-        return isinstance(self._metadata.get(self.spelled(key)), tuple)
+        return isinstance(self._get(key), tuple)
 
     def per_layer(self, key: str, number: int, at_least: int | None = None) -> list[int] | None:
         """A number for each of *number* layers, from an array or one for all; None where *key* is missing.
 
         An array of *at_least* so many is enough: the rest take its largest.
         """
-        value = self._metadata.get(self.spelled(key))
+        value = self._get(key)
         if value is None:
             return None
         if not isinstance(value, tuple):
@@ -59,6 +59,9 @@ class GgufValues:
     @property
     def where(self) -> str:
         return f"GGUF architecture {shorten(self.architecture)!r}"
+
+    def _get(self, key: str) -> Value | None:
+        return self._metadata.get(f"{self.architecture}.{key}")
 
     def _whole(self, key: str, value: object, minimum: int) -> int:
         if type(value) is not int or not minimum <= value < _LARGEST:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from planner.errors import UnsupportedModel
 from planner.readers.gguf_knowledge import GgufRule
 from planner.readers.gguf_values import GgufValues
-from planner.units import format_count
+from planner.units import format_count, shorten
 
 _PATTERN = "attention.sliding_window_pattern"
 
@@ -22,8 +22,8 @@ def read_windows(values: GgufValues, rule: GgufRule, number: int) -> tuple[Seque
         return [None] * number, ()
     if rule.period is None and not rule.needs_pattern:
         return [None] * number, (
-            f"The file names a window of {format_count(window)} tokens; which layers of {values.architecture!r} have "
-            "it is not known, so every layer is counted with every token.",
+            f"The file names a window of {format_count(window)} tokens; which layers of "
+            f"{shorten(values.architecture)!r} have it is not known, so every layer is counted with every token.",
         )
     return [window if is_windowed else None for is_windowed in _pattern(values, rule, number)], ()
 

@@ -11,23 +11,25 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from planner.borders import validate
 from planner.errors import BadFile, PlannerError, UnknownName
+from planner.readers.hub_ranges import TIMEOUT_S, read_range
 from planner.readers.safetensors import INDEX
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
 from planner.readers.safetensors_index import parse_index
 from planner.readers.stored_tensors import DTYPE_BITS, StoredTensors, TensorTable
 from planner.records import dataclass
-from planner.units import shorten
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelInfo
 
 CONFIG = "config.json"
 QUANTIZATION = "hf_quant_config.json"
 _SINGLE = "model.safetensors"
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
-_TIMEOUT_S = 10
+_COMMIT = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _CONNECTIONS = 8
 _FIRST_BYTES = 128 * 1024
 """Asked for at once: most headers end within it, so that a second request is rare."""
@@ -75,9 +77,17 @@ def list_files(repo_id: str, endpoint: str | None = None) -> Listing:
     """What *repo_id* has on the hub at *endpoint*; raises PlannerError where it is not there, gated or out of reach."""
     from huggingface_hub import HfApi
 
-    info = asked(repo_id, lambda: HfApi(endpoint=endpoint).model_info(repo_id, timeout=_TIMEOUT_S))
-    names = frozenset(sibling.rfilename for sibling in info.siblings or ())
-    return Listing(repo_id=repo_id, commit=info.sha or "main", names=names)
+    def described() -> "ModelInfo":
+        try:
+            return HfApi(endpoint=endpoint).model_info(repo_id, timeout=TIMEOUT_S)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:  # a page for people, or another kind of JSON
+            raise _no_description(repo_id) from error
+
+    info = asked(repo_id, described)
+    commit, names = info.sha or "main", frozenset(sibling.rfilename for sibling in info.siblings or ())
+    if not isinstance(commit, str) or not _COMMIT.fullmatch(commit) or not all(isinstance(name, str) for name in names):
+        raise _no_description(repo_id)
+    return Listing(repo_id=repo_id, commit=commit, names=names)
 
 
 def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = None) -> HubModel:
@@ -92,8 +102,10 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
     names, commit = listing.names, listing.commit
 
     def text(name: str) -> bytes:
-        path = asked(repo_id, lambda: hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint))
-        return Path(path).read_bytes()
+        def kept() -> bytes:
+            return Path(hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint)).read_bytes()
+
+        return asked(repo_id, kept)
 
     if CONFIG not in names:
         raise BadFile(f"{repo_id} has no {CONFIG} on the hub; name a repository that has the model itself.")
@@ -143,24 +155,9 @@ def _header(repo_id: str, commit: str, name: str, endpoint: str | None) -> Tenso
     length = header_length(start[:LENGTH_BYTES], name)
     end = LENGTH_BYTES + length
     if len(start) < end <= size:
-        rest, _ = read_range(url, len(start), end)
+        rest, _ = read_range(url, len(start), end, size)
         start += rest
     return parse_header(start[LENGTH_BYTES:end], size - end, name)
-
-
-def read_range(url: str, start: int, end: int) -> tuple[bytes, int]:
-    """Bytes *start* … *end* − 1 of *url*, fewer at its end, and its whole size."""
-    from huggingface_hub import get_session, hf_raise_for_status
-    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]
-
-    headers = {**build_hf_headers(), "Range": f"bytes={start}-{end - 1}"}
-    with get_session().stream("GET", url, headers=headers, timeout=_TIMEOUT_S, follow_redirects=True) as response:
-        hf_raise_for_status(response)
-        given = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-        if response.status_code != 206 or given is None or int(given[1]) != start:
-            # A server without ranges would send the whole file.
-            raise BadFile(f"{shorten(url.rpartition('/')[2])} cannot be read in parts on this server.")
-        return response.read(), int(given[3])
 
 
 def asked(repo_id: str, question: Callable[[], T]) -> T:
@@ -181,12 +178,17 @@ def asked(repo_id: str, question: Callable[[], T]) -> T:
         raise PlannerError(
             f"{repo_id} was not asked for: HF_HUB_OFFLINE is set; unset it to read from the hub."
         ) from error
-    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError) as error:
+    except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError) as error:
+        # ValueError: huggingface_hub takes what headers and bodies say for lengths, addresses and JSON, whatever it is.
         raise _unreachable(repo_id, error) from error
     except Exception as error:  # the transport library's own errors: httpx and its forks share no base with OSError
         if _is_transport(error):
             raise _unreachable(repo_id, error) from error
         raise
+
+
+def _no_description(repo_id: str) -> BadFile:
+    return BadFile(f"The server's answer on {repo_id} does not describe a model; check the address it is asked at.")
 
 
 def _is_transport(error: Exception) -> bool:

@@ -9,7 +9,8 @@ from planner.readers.gguf import PART, join_parts
 from planner.readers.gguf_header import GgufHeader, read_header
 from planner.readers.gguf_knowledge import GgufKnowledge
 from planner.readers.gguf_model import read_model
-from planner.readers.hub import Listing, asked, read_range
+from planner.readers.hub import Listing, asked
+from planner.readers.hub_ranges import read_range
 from planner.units import MIB, shorten
 
 GGUF = ".gguf"
@@ -83,7 +84,7 @@ class _RemoteFile:
         self._repo_id = listing.repo_id
         self._url = hf_hub_url(listing.repo_id, name, revision=listing.commit, endpoint=endpoint)
         self._at = 0
-        self._first, self.size = self._range(0, MIB)
+        self._first, self.size = self._range(0, MIB, None)
 
     def seek(self, position: int) -> int:
         self._at = position
@@ -93,7 +94,7 @@ class _RemoteFile:
         end = min(self._at + count, self.size)
         if end <= len(self._first):
             return self._first[self._at : end]
-        return self._range(self._at, end)[0] if self._at < end else b""
+        return self._range(self._at, end, self.size)[0] if self._at < end else b""
 
-    def _range(self, start: int, end: int) -> tuple[bytes, int]:
-        return asked(self._repo_id, lambda: read_range(self._url, start, end))
+    def _range(self, start: int, end: int, size: int | None) -> tuple[bytes, int]:
+        return asked(self._repo_id, lambda: read_range(self._url, start, end, size))

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from planner.errors import BadFile
 from planner.readers.stored_tensors import DTYPE_BITS, TensorTable
-from planner.readers.unique_json import load_json
+from planner.readers.unique_json import SPACE, load_json
 from planner.units import format_count, shorten
 
 LENGTH_BYTES = 8
@@ -29,13 +29,10 @@ _PIECE_BYTES = 2**18
 
 # An entry as every known writer has it; whatever looks otherwise goes the slower way through a JSON parser.
 _ENTRY = re.compile(
-    rb'\s*"(?!__metadata__")([^"\\\x00-\x1f]+)"\s*:\s*\{\s*"dtype"\s*:\s*"(\w+)"\s*,\s*"shape"\s*:\s*\[([\d,\s]*)\]\s*,'
-    rb'\s*"data_offsets"\s*:\s*\[\s*(0|[1-9]\d{0,17})\s*,\s*(0|[1-9]\d{0,17})\s*\]\s*\}\s*([,}])'
+    rb'S*"(?!__metadata__")([^"\\\x00-\x1f]+)"S*:S*\{S*"dtype"S*:S*"(\w+)"S*,S*"shape"S*:S*\[([\d, \t\n\r]*)\]S*,'
+    rb'S*"data_offsets"S*:S*\[S*(0|[1-9]\d{0,17})S*,S*(0|[1-9]\d{0,17})S*\]S*\}S*([,}])'.replace(b"S*", SPACE)
 )
-_PLAIN_METADATA = re.compile(
-    rb'\s*"__metadata__"\s*:\s*\{\s*(?:%(pair)s(?:\s*,\s*%(pair)s)*)?\s*\}\s*([,}])'
-    % {b"pair": rb'"[^"\\\x00-\x1f]*"\s*:\s*"[^"\\\x00-\x1f]*"'}
-)
+_PLAIN_METADATA = re.compile(rb'S*"__metadata__"S*:S*(\{[^{}\[\]\\]*\})S*([,}])'.replace(b"S*", SPACE))
 
 
 def header_length(first: bytes, what: str) -> int:
@@ -109,16 +106,24 @@ def _entries(file: BinaryIO, length: int) -> Iterator[tuple[bytes, ...]]:
                 if found is None:
                     break
                 metadata += 1
+                _check_metadata(found[1])
             else:
                 yield found.groups()[:5]
             position, closed = found.end(), found[found.lastindex or 0] == b"}"
-    if not closed or metadata > 1 or buffer[position:].strip():
+    if not closed or metadata > 1 or buffer[position:].strip(b" \t\n\r"):
         raise _NotPlain
+
+
+def _check_metadata(text: bytes) -> None:
+    try:
+        load_json(text, _METADATA)
+    except BadFile:
+        raise _NotPlain from None
 
 
 def _opened(piece: bytes) -> bytes:
     """*piece* after the brace that opens the object."""
-    text = piece.lstrip()
+    text = piece.lstrip(b" \t\n\r")
     if not text.startswith(b"{"):
         raise _NotPlain
     return text[1:]
@@ -135,7 +140,7 @@ class _Known(dict[tuple[bytes, bytes], tuple[str, tuple[int, ...], int]]):
             raise _NotPlain
         shape = tuple(map(int, counts))
         size, rest = divmod(prod(shape) * bits, 8)
-        if rest or prod(shape) >= _MAX_ELEMENTS:
+        if rest or max((prod(shape), *shape)) >= _MAX_ELEMENTS:
             raise _NotPlain
         self[key] = found = (dtype, shape, size)
         return found

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import BinaryIO
 
 from planner.errors import BadFile
-from planner.readers.unique_json import load_json
+from planner.readers.unique_json import SPACE, load_json
 from planner.records import dataclass
 from planner.units import format_count, shorten
 
@@ -19,9 +19,9 @@ _MAX_FILES = 10_000
 _MAX_BYTES = 2**63
 _PIECE_BYTES = 2**18
 _MOST_HEAD_BYTES = 2**20
-_START = re.compile(rb'"weight_map"\s*:\s*\{')
+_START = re.compile(rb'"weight_map"S*:S*\{'.replace(b"S*", SPACE))
 # An entry as every known writer has it; whatever looks otherwise goes the slower way through a JSON parser.
-_ENTRY = re.compile(rb'\s*"([^"\\\x00-\x1f]+)"\s*:\s*"([^"\\\x00-\x1f]+)"\s*([,}])')
+_ENTRY = re.compile(rb'S*"([^"\\\x00-\x1f]+)"S*:S*"([^"\\\x00-\x1f]+)"S*([,}])'.replace(b"S*", SPACE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,8 @@ def _plain(file: BinaryIO, what: str) -> Index:
         buffer += piece
         start = _START.search(buffer)
     head, position = buffer[: start.end()], start.end()
+    if _mapping(head + b"}}", what).get("weight_map") != {}:
+        raise _NotPlain  # another object's
     numbers: dict[bytes, int] = {}
     hashes: dict[bytes, int] = {}
     closed = False
@@ -106,13 +108,23 @@ def _plain(file: BinaryIO, what: str) -> Index:
                 break
         if not closed:
             buffer, position = _more(file, buffer[position:]), 0
-    rest = load_json(head + b"}" + buffer[position:] + file.read(), what)
-    if not isinstance(rest, dict) or rest.get("weight_map") != {} or len(numbers) > _MAX_FILES:
+    rest = _mapping(head + b"}" + buffer[position:] + file.read(), what)
+    if len(numbers) > _MAX_FILES:
         raise _NotPlain
     files = {_text(shard): Names(number=number, hashes=hashes[shard]) for shard, number in numbers.items()}
     if not all(map(_FILE_NAME.fullmatch, files)):
         raise _NotPlain
     return Index(files=dict(sorted(files.items())), total_bytes=_total_size(rest.get("metadata"), what))
+
+
+def _mapping(text: bytes, what: str) -> dict[str, object]:
+    try:
+        found = load_json(text, what)
+    except BadFile:
+        raise _NotPlain from None
+    if not isinstance(found, dict):
+        raise _NotPlain
+    return found
 
 
 def _more(file: BinaryIO, rest: bytes) -> bytes:

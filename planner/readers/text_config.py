@@ -46,9 +46,9 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
     wrapper, warning = _family(_by_class(config, model_type, knowledge), knowledge), ""
-    if wrapper is None:
-        wrapper = _stand_in(config, model_type, knowledge.unknown_rules())
-        warning = wrapper.note if wrapper else ""
+    if wrapper is None or (wrapper.nested and not isinstance(config.get(wrapper.nested[0]), Mapping)):
+        stand_in = _stand_in(config, model_type, wrapper, knowledge.unknown_rules())
+        wrapper, warning = stand_in or wrapper, stand_in.note if stand_in else ""
     if wrapper is None or not wrapper.nested:
         return TextConfig(table=config, model_type=model_type, outer_type=model_type, family=wrapper)
     return _nested(config, model_type, wrapper, knowledge, warning)
@@ -98,8 +98,10 @@ def _by_class(config: Mapping[str, object], model_type: str, knowledge: Knowledg
     return others[0] if others else model_type
 
 
-def _stand_in(config: Mapping[str, object], model_type: str, rules: "UnknownRules") -> Family | None:
-    """A family for a wrapper that nothing is known about, if *config* keeps a text model where wrappers do.
+def _stand_in(
+    config: Mapping[str, object], model_type: str, known: Family | None, rules: "UnknownRules"
+) -> Family | None:
+    """A family for a wrapper that is not *known*, or is with another form, if *config* has a text model as wrappers do.
 
     Its towers are those whose own configs say what they are; what joins them to the text model is not known.
     """
@@ -116,15 +118,18 @@ def _stand_in(config: Mapping[str, object], model_type: str, rules: "UnknownRule
     if not place:
         return None
     parts = ", ".join(map(shorten, beside[:_MOST_LEVELS])) or "parts"
+    state = f"has no {shorten('.'.join(known.nested))}" if known else "is not known"
     return Family(
         model_type=model_type,
         source="the file itself",
         retrieved="",
         note=(
-            f"model_type {shorten(model_type)!r} is not known: its text model is planned as it stands in "
+            f"model_type {shorten(model_type)!r} {state}: its text model is planned as it stands in "
             f"{shorten('.'.join(place))}; what leads from {parts} into it is missing from the count."
         ),
         nested=tuple(place),
+        nested_model_type=known.nested_model_type if known else "",
+        nested_defaults=known.nested_defaults if known else {},
         lifted=rules.family.lifted,
         towers=tuple(
             TowerRule(kind=kind, config=name) for name in beside if (kind := _kind_of(name)) and name in config
@@ -134,7 +139,7 @@ def _stand_in(config: Mapping[str, object], model_type: str, rules: "UnknownRule
 
 def _kind_of(key: str) -> str:
     """Which kind of tower the config at *key* is for, empty for none."""
-    return next((kind for word, kind in _TOWERS.items() if word in key and key.endswith("config")), "")
+    return next((kind for word, kind in _TOWERS.items() if word in key and key.endswith(("config", "cfg"))), "")
 
 
 def _nested(

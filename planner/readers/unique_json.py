@@ -5,6 +5,9 @@ import json
 from planner.errors import BadFile
 from planner.units import shorten
 
+SPACE = rb"[ \t\n\r]*"
+"""What JSON lets stand between its tokens, as a pattern."""
+
 
 def load_json(text: bytes, what: str) -> object:
     """The value that *text* holds; raises BadFile where it is not JSON, names a key twice, is too deep or not text."""

@@ -41,6 +41,13 @@ def test_an_unknown_architecture_is_bounded_from_above(tmp_path: Path) -> None:
     )
 
 
+def test_an_architecture_of_odd_letters_stays_one_readable_line(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedModel) as error:
+        read(tmp_path, model("llama\x01\n" + 200 * "x", 1, BLOCK))
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < 300
+
+
 UNBOUNDED: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, object], str]] = {
     "no heads": (BLOCK, {"attention__head_count_kv": 2}, "does not give its attention's head counts"),
     "states": ({"ssm_conv1d": (4, 64)}, LLAMA, "recurrent layers whose states are not understood"),

@@ -175,6 +175,10 @@ HOSTILE = {
     "gap": ({"a": entry(), "b": entry(data_offsets=[6, 10])}, "leaves a gap"),
     "cut short": ({"a": entry(), "b": entry(data_offsets=[4, 8])}, "is cut short"),
     "surplus bytes": ({}, "has bytes that no tensor describes"),
+    "metadata twice": (b'{"__metadata__": {"a": "b", "a": "c"}}', "names 'a' twice"),
+    "metadata's text": (b'{"__metadata__": {"a": "\xff"}}', "is not UTF-8"),
+    "other spaces": (b'{"a": {"dtype": "U8", "shape": [\x0b4], "data_offsets": [0, 4]}}', "is not JSON"),
+    "huge beside none": ({"a": entry(shape=[0, 2**63], data_offsets=[0, 0])}, "whole numbers from 0"),
 }
 
 
@@ -217,12 +221,21 @@ def test_a_wrong_length_is_refused(tmp_path: Path, content: bytes, sentence: str
         ({"weight_map": {"a": "x.bin"}}, "must be in a .safetensors file"),
         ({"weight_map": {"z": "here.safetensors"}}, "says that 'z' is in here.safetensors, which does not have it"),
         ({"weight_map": {"a": "x.safetensors"}, "metadata": {"total_size": "x"}}, "total_size must be a number"),
+        ({"metadata": {"weight_map": {"a": "x.safetensors"}}, "weight_map": {}}, "has no weight_map"),
     ],
 )
 def test_a_wrong_index_is_refused(tmp_path: Path, index: object, sentence: str) -> None:
     write(tmp_path / "here.safetensors", {"a": ("U8", (1,))})
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(BadFile, match=sentence):
+        read_safetensors(tmp_path)
+
+
+def test_a_wrong_index_says_where(tmp_path: Path) -> None:
+    """The place of a fault after the names is its place in the file."""
+    text = '{"weight_map": {"a": "x.safetensors"}, ]'
+    (tmp_path / "model.safetensors.index.json").write_text(text)
+    with pytest.raises(BadFile, match=f"at character {len(text) - 1}"):
         read_safetensors(tmp_path)
 
 
