@@ -170,6 +170,7 @@ def test_a_server_that_says_nothing_is_given_up_on(serve: Serve, monkeypatch: py
         b'{"id": "a/b", "siblings": [{"rfilename": 5}]}',
         b'{"id": "a/b", "sha": "../../x", "siblings": [{"rfilename": "config.json"}]}',
         b'{"id": "a/b", "sha": 5, "siblings": []}',
+        b"[" * 9000,
     ],
 )
 def test_an_answer_that_describes_no_model_is_refused(body: bytes, serve: Serve) -> None:
