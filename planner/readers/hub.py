@@ -80,7 +80,8 @@ def list_files(repo_id: str, endpoint: str | None = None) -> Listing:
     def described() -> "ModelInfo":
         try:
             return HfApi(endpoint=endpoint).model_info(repo_id, timeout=TIMEOUT_S)
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:  # a page for people, or another kind of JSON
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            # a page for people, or another kind of JSON
             raise _no_description(repo_id) from error
 
     info = asked(repo_id, described)
