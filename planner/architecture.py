@@ -38,7 +38,8 @@ class Tensor:
 class Attention:
     """Multi-head attention and its kin: MHA when each head has its own key and value, GQA when some share, MQA: one.
 
-    *window_tokens* bounds what is kept: ``sliding`` windows forget token by token, ``chunked`` ones at chunk borders.
+    *window_tokens* bounds what is kept: ``sliding`` windows forget token by token, ``chunked`` ones at chunk borders;
+    ``reference`` ones keep the prompt whole and forget only what is written: counted as every token, without a window.
     """
 
     num_attention_heads: int

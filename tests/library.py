@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-LEARNED_BUFFERS = ("e_score_correction_bias", "tid2eid")
-"""Stored like parameters, but buffers to the library: a bias of routers, a table from tokens to experts."""
+LEARNED_BUFFERS = ("e_score_correction_bias", "expert_bias", "tid2eid")
+"""Stored like parameters, but buffers to the library: biases of routers, a table from tokens to experts."""
 PATIENCE_S = 90.0
 """Recurrent layers without their kernels step through a prompt: a length that would take longer is left out."""
 _HALF_ROTATED = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}}
@@ -20,7 +20,8 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "glm46v": {"text_config": _HALF_ROTATED},
     "glm4v": {"text_config": _HALF_ROTATED},
     "glm4v_moe": {"text_config": _HALF_ROTATED},
-    "granite4_vision": {"deepstack_layer_map": [[-1, 0]]},
+    "deepseek_ocr2": {"text_config": {"mlp_layer_types": ["dense"] + 7 * ["sparse"], "num_experts_per_tok": 6}},
+    "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "4/8"},
     "hunyuan_v1_moe": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
 }

@@ -14,7 +14,7 @@ from planner.architecture import (
     StateTensor,
     distinct_layers,
 )
-from planner.deployment import Deployment
+from planner.deployment import MAX_TOKENS, Deployment
 from planner.engine_data import EngineSettings
 from planner.engines.base import Rank
 from planner.engines.compressed_blocks import block_spec, is_compressed, merge_blocks, most_bytes_for
@@ -145,6 +145,9 @@ def _spec(mixer: Mixer, deployment: Deployment, settings: EngineSettings) -> KVC
             kept = max(0, mixer.window_tokens - int(settings.rule("window_tokens_not_kept")))
             spec = mixer_spec(replace(mixer, window_tokens=kept), key_format, value_format)
             return replace(spec, fixed_bytes=int(settings.rule("window_counter_bytes")))
+        case Attention() if mixer.window_kind == "reference":
+            spec = mixer_spec(mixer, key_format, value_format)
+            return replace(spec, max_tokens=MAX_TOKENS, fixed_bytes=int(settings.rule("window_counter_bytes")))
         case Recurrence():
             is_exact = mixer.kind in settings.rule("recurrences_without_extra_column")
             extra = 0 if is_exact else int(settings.rule("extra_conv_columns"))

@@ -1,6 +1,7 @@
 """The attention part of a layer: what it caches and what it weighs."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from planner.architecture import Attention, CrossAttention, LatentAttention, Mixer, SharedCache, Tensor
 from planner.formats import Role
@@ -24,6 +25,13 @@ def attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
         window_kind="chunked" if plan.kind == CHUNKED else "sliding",
     )
     return (mixer,)
+
+
+def reference_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """The whole prompt, and a window of what is written: Unlimited-OCR."""
+    return tuple(
+        replace(mixer, window_kind="reference") for mixer in attention(decoder, plan) if isinstance(mixer, Attention)
+    )
 
 
 def latent_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:

@@ -2,6 +2,7 @@
 
 from planner.readers.conformers import gemma3n, gemma4, granite_speech, phi4_multimodal
 from planner.readers.speech_decoders import qwen2_5_omni_talker, qwen2_5_omni_token2wav
+from planner.readers.speech_encoders import fun_asr_nano, inkling, vibevoice, wavtokenizer
 from planner.readers.tower_parts import Parts, linear, norm, two_layers
 from planner.readers.values import Values
 
@@ -123,4 +124,8 @@ AUDIO = {
     "voxtral_realtime": voxtral_realtime,
     "muse_spark": muse_spark,
     "dots3_note": dots3_note,
+    "fun_asr_nano": fun_asr_nano,
+    "vibevoice": vibevoice,
+    "inkling": inkling,
+    "wavtokenizer": wavtokenizer,
 }

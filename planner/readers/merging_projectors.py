@@ -166,3 +166,31 @@ def molmo2(tower: Values, top: Values, text_size: int) -> Parts:
     for name in ("gate_proj", "up_proj"):
         yield from linear(f"image_projector.{name}", wide, hidden, bias=adapter.flag("mlp_bias"))
     yield from linear("image_projector.down_proj", out, wide, bias=adapter.flag("mlp_bias"))
+
+
+def granite_docling(tower: Values, top: Values, text_size: int) -> Parts:
+    """Pixels shuffled by ``scale_factor``, and unless the file leaves it out by half of it for fine print too.
+
+    Each way has a projection and mergers of the tower's earlier layers; a router, if any, chooses between them.
+    """
+    hidden, out, scale = tower.integer("hidden_size"), tower.integer("out_hidden_size"), tower.integer("scale_factor")
+    earlier = len(tower.integers("deepstack_visual_indexes"))
+    yield from norm("ln_in", hidden)
+    for shuffle in (scale, scale // 2) if tower.get("use_fine_route") is not False else (scale,):
+        merged = hidden * shuffle * shuffle
+        yield from linear("projection", out, merged, bias=False)
+        yield from norm("deepstack_mergers.layer_norm", merged, earlier)
+        yield from two_layers("deepstack_mergers.linear", merged, out, out, earlier)
+    yield from norm("ln_mid", out)
+    yield from linear("mlp_fc2", out, out, bias=False)
+    yield from norm("ln_out", out)
+    if routed := top.optional_integer("density_router_hidden_size"):
+        yield from linear("density_router.att", 1, hidden)
+        yield from norm("density_router.norm", hidden)
+        yield from two_layers("density_router", hidden, routed, 1)
+
+
+def perception_lm(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers from the backbone's width, which its file gives among the arguments for its library."""
+    hidden = Values(tower.table("model_args") or {}, tower.model_type).integer("embed_dim")
+    yield from two_layers("linear", hidden, text_size, text_size)

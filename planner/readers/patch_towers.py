@@ -1,4 +1,4 @@
-"""Vision towers that keep their patches apart: SigLIP and its kin, AIMv2, SAM, and backbones counted once."""
+"""Vision towers that keep their patches apart: SigLIP and its kin, AIMv2, and backbones counted once."""
 
 from planner.errors import UnsupportedModel
 from planner.readers.tower_parts import Parts, attention, encoder, gated, linear, norm, patches, pixels, two_layers
@@ -127,27 +127,6 @@ def ovis2(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("head_linear", spelled, hidden * tower.integer("hidden_stride") ** 2, bias=False)
     yield from norm("head_norm", spelled)
     yield "visual_embeddings_table.weight", words, top.optional_integer("hidden_size") or text_size, 1
-
-
-def sam(tower: Values, top: Values, text_size: int) -> Parts:
-    """SAM's encoder, arXiv:2304.02643: relative positions in windows and in some layers over the whole image."""
-    hidden, count, out = (
-        tower.integer("hidden_size"),
-        tower.integer("num_hidden_layers"),
-        tower.integer("output_channels"),
-    )
-    side = tower.integer("image_size") // tower.integer("patch_size")
-    wide = len(tower.integers("global_attn_indexes"))
-    head_dim = hidden // tower.integer("num_attention_heads")
-    yield from linear("patch_embed", hidden, pixels(tower))
-    yield "pos_embed", side * side, hidden, 1
-    yield from encoder("layers", hidden, tower.integer("mlp_dim"), count)
-    yield "layers.attn.rel_pos", 2 * (2 * tower.integer("window_size") - 1), head_dim, count - wide
-    yield "layers.attn.rel_pos_global", 2 * (2 * side - 1), head_dim, wide
-    yield from linear("neck.conv1", out, hidden, bias=False)
-    yield from norm("neck.layer_norm1", out)
-    yield from linear("neck.conv2", out, 9 * out, bias=False)
-    yield from norm("neck.layer_norm2", out)
 
 
 def lfm3(tower: Values, top: Values, text_size: int) -> Parts:

@@ -5,6 +5,7 @@ from planner.readers.merging_projectors import (
     cohere2_vision,
     cosmos3,
     deepseek_vl2,
+    granite_docling,
     idefics3,
     internvl,
     kimi,
@@ -19,10 +20,14 @@ from planner.readers.merging_projectors import (
     molmo2,
     muse_glimmer,
     nemotron_omni,
+    perception_lm,
     phi3_v,
     step3p7,
 )
-from planner.readers.tower_parts import Parts, attention, gated, linear, norm, pixels, two_layers
+from planner.readers.query_projectors import aria, granite4_vision, idefics2, instructblip, minicpmv_resampler, qformer
+from planner.readers.sam_towers import deepseek_ocr2_projector, deepseek_vl_hybrid_aligner, unlimited_ocr_projector
+from planner.readers.speech_encoders import fun_asr_nano_projector, vibevoice_projector
+from planner.readers.tower_parts import Parts, linear, norm, pixels, two_layers
 from planner.readers.values import Values
 
 
@@ -86,22 +91,6 @@ def gemma3n(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("embedding_projection", text_size, hidden, bias=False)
 
 
-def aria(tower: Values, top: Values, text_size: int) -> Parts:
-    """Learned queries that attend to the patches through two projections in a row, and two layers without biases."""
-    hidden = tower.integer("hidden_size")
-    by_patches = top.table("projector_patch_to_query_dict") or {}
-    queries = max((size for size in by_patches.values() if type(size) is int), default=0)
-    if queries < 1:
-        raise top.wrong("projector_patch_to_query_dict", by_patches, "numbers of queries by numbers of patches")
-    yield "query", queries, hidden, 1
-    yield from linear("cross_attn.qkv", 3 * hidden, hidden, bias=False)
-    yield from linear("cross_attn.in_proj", 3 * hidden, hidden)
-    yield from linear("cross_attn.out_proj", hidden, hidden)
-    yield from linear("cross_attn.linear", hidden, hidden)
-    yield from norm("layer_norm", hidden, 3)
-    yield from two_layers("feed_forward", hidden, text_size, text_size, bias=False)
-
-
 def vipllava(tower: Values, top: Values, text_size: int) -> Parts:
     """A norm and two layers over several of the tower's layers side by side."""
     seen = len(top.entries("vision_feature_layers" if top.has("vision_feature_layers") else "vision_feature_layer"))
@@ -142,38 +131,6 @@ def glmasr(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", tower.integer("intermediate_size"), 2 * text_size, text_size)
 
 
-def idefics2(tower: Values, top: Values, text_size: int) -> Parts:
-    """A gated part into the text model's width, and learned queries that attend to the patches, layer upon layer."""
-    hidden, depth = tower.integer("hidden_size"), tower.integer("resampler_depth")
-    head_dim = tower.integer("resampler_head_dim")
-    heads, groups = tower.integer("resampler_n_heads") * head_dim, tower.integer("num_key_value_heads") * head_dim
-    seen, wide = top.table("vision_config") or {}, top.table("text_config") or {}
-    vision = Values(seen, top.model_type, defaults=tower.table("vision") or {})
-    text = Values(wide, top.model_type, defaults=tower.table("text") or {})
-    intermediate = text.integer("intermediate_size")
-    for name in ("gate_proj", "up_proj"):
-        yield from linear(f"modality_projection.{name}", intermediate, vision.integer("hidden_size"), bias=False)
-    yield from linear("modality_projection.down_proj", text_size, intermediate, bias=False)
-    yield "latents", tower.integer("resampler_n_latents"), hidden, 1
-    yield from linear("resampler.q_proj", heads, hidden, depth, bias=False)
-    for name in ("k_proj", "v_proj"):
-        yield from linear(f"resampler.{name}", groups, hidden, depth, bias=False)
-    yield from linear("resampler.o_proj", hidden, heads, depth, bias=False)
-    yield from gated("resampler.mlp", hidden, 4 * hidden, depth, bias=False)
-    yield "resampler.norms", 3, hidden, depth
-    yield from norm("norm", hidden, bias=False)
-
-
-def minicpmv_resampler(tower: Values, top: Values, text_size: int) -> Parts:
-    """MiniCPM-V: learned queries that attend to the patches once, in the text model's width."""
-    yield "query", top.integer("query_num"), text_size, 1
-    yield from linear("kv_proj", text_size, tower.integer("hidden_size"), bias=False)
-    yield from linear("attn.in_proj", 3 * text_size, text_size)
-    yield from linear("attn.out_proj", text_size, text_size)
-    yield from norm("ln", text_size, 3)
-    yield "proj", text_size, text_size, 1
-
-
 def moss(tower: Values, top: Values, text_size: int) -> Parts:
     """Two layers over four frames of the tower, and a norm."""
     yield from two_layers("linear", 4 * tower.integer("hidden_size"), text_size, text_size)
@@ -183,24 +140,6 @@ def moss(tower: Values, top: Values, text_size: int) -> Parts:
 def from_output(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix from where the tower's own merger led."""
     yield from linear("projector", text_size, tower.integer("out_hidden_size"))
-
-
-def qformer(tower: Values, top: Values, text_size: int) -> Parts:
-    """BLIP-2's querying transformer, arXiv:2301.12597, cross attention in every n-th layer; then one matrix."""
-    hidden, count = tower.integer("hidden_size"), tower.integer("num_hidden_layers")
-    crossed = -(-count // tower.integer("cross_attention_frequency"))
-    seen = tower.integer("encoder_hidden_size")
-    queries = top.optional_integer("num_query_tokens") or top.integer("window_size") // top.integer("downsample_rate")
-    yield "query", queries, hidden, 1
-    yield from norm("layernorm", hidden)
-    yield from attention("layer.attention", hidden, count)
-    yield from linear("layer.crossattention.query", hidden, hidden, crossed)
-    for name in ("key", "value"):
-        yield from linear(f"layer.crossattention.{name}", hidden, seen, crossed)
-    yield from linear("layer.crossattention.output", hidden, hidden, crossed)
-    yield from two_layers("layer.query", hidden, tower.integer("intermediate_size"), hidden, count)
-    yield from norm("layer.LayerNorm", hidden, 2 * count + crossed)
-    yield from linear("linear", text_size, hidden)
 
 
 PROJECTORS = {
@@ -247,4 +186,13 @@ PROJECTORS = {
     "molmo": molmo,
     "molmo2": molmo2,
     "qformer": qformer,
+    "instructblip": instructblip,
+    "granite4_vision": granite4_vision,
+    "deepseek_vl_hybrid": deepseek_vl_hybrid_aligner,
+    "deepseek_ocr2": deepseek_ocr2_projector,
+    "unlimited_ocr": unlimited_ocr_projector,
+    "fun_asr_nano": fun_asr_nano_projector,
+    "vibevoice": vibevoice_projector,
+    "granite_docling": granite_docling,
+    "perception_lm": perception_lm,
 }

@@ -24,9 +24,9 @@ from planner.readers.patch_towers import (
     ovis2,
     radio,
     rotary_siglip,
-    sam,
     siglip,
 )
+from planner.readers.sam_towers import clip_after_sam, deepseek_vl_hybrid, downsampled, queries_after_sam, sam
 from planner.readers.tower_parts import (
     Parts,
     attention,
@@ -39,6 +39,7 @@ from planner.readers.tower_parts import (
     two_layers,
 )
 from planner.readers.values import Values
+from planner.readers.vector_quantizers import apertus, chameleon, emu3
 
 
 def clip(tower: Values, top: Values, text_size: int) -> Parts:
@@ -208,6 +209,13 @@ VISION = {
     "minicpmv": minicpmv,
     "ovis2": ovis2,
     "sam": sam,
+    "downsampled_sam": downsampled,
+    "clip_after_sam": clip_after_sam,
+    "queries_after_sam": queries_after_sam,
+    "deepseek_vl_hybrid": deepseek_vl_hybrid,
+    "chameleon": chameleon,
+    "emu3": emu3,
+    "apertus": apertus,
     "lfm3": lfm3,
     "dots3_note": dots3_note,
     "dots_ocr": dots_ocr,
