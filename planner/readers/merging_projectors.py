@@ -112,7 +112,7 @@ def minicpmv(tower: Values, top: Values, text_size: int) -> Parts:
 
 def cohere2_vision(tower: Values, top: Values, text_size: int) -> Parts:
     """A pixel shuffle, and a gated layer whose halves become one."""
-    wide = top.integer("alignment_intermediate_size")
+    wide = top.optional_integer("alignment_intermediate_size") or text_size
     shuffled = tower.integer("hidden_size") * (top.optional_integer("downsample_factor") or 2) ** 2
     yield from linear("linear_1", wide, shuffled)
     yield from linear("linear_2", text_size, wide // 2)
