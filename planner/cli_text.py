@@ -12,6 +12,7 @@ from planner.architecture import Architecture
 from planner.bands import cell_text
 from planner.choices import Choices
 from planner.engines.base import EngineReport
+from planner.errors import PlannerError
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
 from planner.line_item import LineItem
@@ -47,7 +48,10 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
 
 def _start_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
     """The engine's own command, for engines that have one; where the plan does not start, with what has to change."""
-    found = start(choices, architecture, answer)
+    try:
+        found = start(choices, architecture, answer)
+    except PlannerError as error:
+        return ["", f"No command: {error}"]
     if found is None:
         return []
     if found.command is None:

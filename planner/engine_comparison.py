@@ -11,6 +11,7 @@ from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.spread import Left, spread
 from planner.units import format_bytes
+from planner.which import check_device
 
 MINIMUM = "minimum"
 
@@ -76,6 +77,7 @@ def comparison_sentence(found: tuple[EngineFigures, ...], model: str) -> str:
 
 def _figures(choices: Choices, architecture: Architecture) -> EngineFigures:
     try:
+        check_device(choices)
         chosen = choose(choices, architecture)
         found = answer(chosen.architecture, chosen.deployment, chosen.workload)
         cases = spread(chosen)

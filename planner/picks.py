@@ -17,7 +17,7 @@ from planner.formats import CHECKPOINT
 from planner.presets import ModelPreset, load_preset
 from planner.quality import quality_words
 from planner.records import dataclass
-from planner.which import MINIMUM, Match, check_device, formats_for, may_fit
+from planner.which import MADE_WHILE_LOADING, MINIMUM, Match, check_device, formats_for, may_fit
 
 SHOWN = 15
 LARGER = 3
@@ -62,7 +62,7 @@ def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> l
         tried = [name for name in weights if may_fit(preset, name, choices, device)]
         pick = _best(choices, preset, tried)
         if pick is not None and pick.get not in [other.get for other in found[_KNOWN] if other.get]:
-            found[_rank(choices, pick)].append(pick)
+            found[_rank(pick)].append(pick)
         if len(found[_KNOWN]) == count:
             break
     return list(chain.from_iterable(found.values()))[:count]
@@ -113,7 +113,7 @@ def pick_row(pick: Pick) -> Row:
 
 def how_to_get(engine: str, model: str, weights: str) -> str:
     """What *engine* pulls *model* in *weights* by; empty where that is not known."""
-    if weights == CHECKPOINT and engine != "ollama":
+    if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine != "ollama":
         found = hub_id(model)
         return found if "/" in found else ""
     if engine in ("ollama", MINIMUM):
@@ -205,12 +205,11 @@ def _can_offload(choices: Choices) -> bool:
     return "n_gpu_layers" in presets.engine_data(choices.engine).settings
 
 
-def _rank(choices: Choices, pick: Pick) -> int:
-    """Which group a pick belongs to; other checkpoints than GGUF files are too many to know."""
+def _rank(pick: Pick) -> int:
+    """Which group a pick belongs to."""
     if _is_coarse(pick.match):
         return _COARSE
-    is_gguf = presets.find_mix(pick.match.weights) is not None
-    return _KNOWN if pick.get or (not is_gguf and choices.engine != MINIMUM) else _UNKNOWN
+    return _KNOWN if pick.get else _UNKNOWN
 
 
 def _is_coarse(match: Match) -> bool:

@@ -11,6 +11,7 @@ from planner.engines.base import WholeCard
 from planner.launch import LAUNCHERS, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
+from planner.which import check_device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,11 @@ def starts(found: Answer) -> bool:
 def start(choices: Choices, architecture: Architecture, found: Answer | None = None) -> Start | None:
     """How *choices* start, ``None`` for an engine that has no command; *found* is their answer where it is known.
 
-    Raises PlannerError where the engine cannot do what was chosen.
+    Raises PlannerError where the engine cannot do what was chosen, or does not run on the device.
     """
     if choices.engine not in LAUNCHERS:
         return None
+    check_device(choices)
     chosen = choose(choices, architecture)
     found = found or answer(chosen.architecture, chosen.deployment, chosen.workload)
     if starts(found):

@@ -20,6 +20,8 @@ from planner.records import dataclass
 from planner.weights import parameters
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
+MADE_WHILE_LOADING = {"vllm": "fp8", "sglang": "fp8"}
+"""By engine, the format that it makes of any checkpoint while it loads."""
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
 ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
 """The better first: the first that fits is the one to take."""
@@ -63,7 +65,8 @@ def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...
     if engine in _READ_GGUF:
         return GGUF_WEIGHTS
     if engine != MINIMUM:
-        return WEIGHTS
+        made = MADE_WHILE_LOADING.get(engine)
+        return (CHECKPOINT, made, *WEIGHTS[1:]) if made else WEIGHTS
     names = engines_on(device)
     reads = {name for engine in names for name in default_weights(engine)}
     makes = {*reads} if any(name not in (*_READ_GGUF, "transformers") for name in names) else {*reads} - {*WEIGHTS[1:]}

@@ -133,6 +133,22 @@ def test_only_what_runs_on_the_device_is_tried(capsys: pytest.CaptureFixture[str
     assert makers == {"nvidia", "amd", "intel", "google"}
 
 
+def test_a_format_that_the_engine_makes_needs_no_file_of_its_own() -> None:
+    """vLLM quantises to FP8 while it loads, so that the publisher's checkpoint is what to name."""
+    asked = Choices(model="", device="rtx-4090", engine="vllm", context=8_192)
+    found = picks_for(asked, default_weights("vllm"))
+    assert all("/" in pick.get for pick in found)
+    assert {"checkpoint", "fp8"} == {pick.match.weights for pick in found}
+    assert found[0].match.parameters > 12e9
+
+
+def test_a_plan_on_a_device_without_a_build_has_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", "--model", "llama-3.1-8b", "--device", "apple-m4-32gb", "--engine", "vllm"])
+    out = capsys.readouterr().out
+    assert "No command: vllm does not run on Apple M4" in out
+    assert "vllm serve" not in out
+
+
 def test_leaving_hopeless_plans_out_changes_nothing() -> None:
     """What weighs too much in the format's fewest bits never fits: the short cut finds what planning each finds."""
     asked = Choices(model="", memory="6GiB", engine="llama_cpp")

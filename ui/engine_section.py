@@ -12,6 +12,7 @@ from planner.line_item import Basis
 from planner.spread import Left, spread
 from planner.starting import start
 from planner.units import format_bytes
+from planner.which import runs_on
 from ui import form
 from ui.html_table import html_table
 from ui.own_config import no_markup
@@ -63,18 +64,19 @@ def measured_on(choices: Choices, chosen: Chosen, answer: Answer, unused: str) -
 
 def start_it(choices: Choices, chosen: Chosen) -> None:
     """The command of the chosen engine, or of any other that has one, and the same plan as a command."""
-    heading = st.empty()
-    engines = list(LAUNCHERS)
-    is_own = choices.engine in engines
-    engine = st.pills(
-        "The command for",
-        engines,
-        default=choices.engine if is_own else engines[0],
-        required=True,
-        key=f"launch_{choices.engine}",
-        format_func=engine_title,
-    )
-    heading.header(_command(choices, chosen, engine), anchor=False)
+    device = chosen.deployment.device
+    engines = [name for name in LAUNCHERS if name == choices.engine or runs_on(name, device)]
+    if engines:
+        heading = st.empty()
+        engine = st.pills(
+            "The command for",
+            engines,
+            default=choices.engine if choices.engine in engines else engines[0],
+            required=True,
+            key=f"launch_{choices.engine}",
+            format_func=engine_title,
+        )
+        heading.header(_command(choices, chosen, engine), anchor=False)
     st.header("The same plan in a terminal", anchor=False)
     st.code(choices.command(), language=None, wrap_lines=True)
 

@@ -129,6 +129,12 @@ def test_what_an_engine_cannot_do_is_said_in_place_of_its_command(open_app: Open
     assert not app.exception
 
 
+def test_only_engines_with_a_build_for_the_card_are_offered(open_app: OpenApp) -> None:
+    app = open_app(device="apple-m4-32gb", engine="ollama", weights="q4_k_m")
+    assert app.button_group(key="launch_ollama").options == ["Hugging Face transformers", "llama.cpp", "Ollama"]
+    assert "**vLLM** is left out: vllm does not run on Apple M4" in words(app)
+
+
 def test_the_minimum_stands_beside_what_every_engine_reserves(open_app: OpenApp) -> None:
     app = open_app(engine="vllm")
     said = words(app)
