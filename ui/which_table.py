@@ -43,12 +43,13 @@ def show(
             st.html(html_table(names, rows[shown:], text=text, wide_only=wide_only))
 
 
-def take(label: str, options: Mapping[str, Choices]) -> None:
-    """Puts one of the answers into the set-up."""
+def take(label: str, options: Mapping[str, Choices], best: str = "") -> None:
+    """Puts one of the answers into the set-up, *best* unless another is chosen."""
     if not options:
         return
+    index = list(options).index(best) if best in options else 0
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(label, list(options), key=f"take_{label}", filter_mode="contains")
+        st.selectbox(label, list(options), index, key=f"take_{label}", filter_mode="contains")
         st.button("Use it", key="use", icon=":material/check:", on_click=_use, args=(label, options))
 
 

@@ -73,7 +73,7 @@ def test_which_asks_three_ways(open_page: OpenPage) -> None:
 def test_an_answer_is_taken_into_the_set_up(open_page: OpenPage) -> None:
     page = open_page("/which?model=llama-3.1-8b&memory=8GiB&context=2048")
     page.get_by_role("button", name="Use it").click()
-    expect(page.get_by_test_id("stSidebar")).to_contain_text("does not fit")
+    expect(page.get_by_test_id("stSidebar")).to_contain_text("fits, room for")
 
 
 @pytest.mark.parametrize(

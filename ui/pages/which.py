@@ -72,20 +72,22 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     )
     usual = default_weights(engine, choose_cards(plan.choices)[0])
     first = [match for match in matches if match.weights in usual]
+    best = best_file(first)
     others = [match for match in matches if match.weights not in usual]
-    which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best_file(first))
+    which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best)
     if others:
         with st.expander(f"{len(others)} more file types", key="others"):
             which_table.show(others, columns, text=(0, 2, 4), wide_only=(3,), shown=len(others))
     which_table.take(
         "Take this file",
         {which_table.format_cell(m): replace(plan.choices, **_taken(m)) for m in matches},
+        which_table.format_cell(best) if best else "",
     )
     st.caption(
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
         f"Quality: published readings of the model nearest in size. {LIMITS}"
     )
-    told = first if best_file(first) else matches
+    told = first if best else matches
     return file_title(told), file_sentence(told, answer)
 
 
