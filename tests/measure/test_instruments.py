@@ -113,6 +113,32 @@ def test_what_other_processes_take_and_the_drivers_version() -> None:
     assert hidden.now().others_bytes is None
 
 
+RECORDED = [
+    # PyTorch's own words on real cards when memory ran out, in GiB: total, free, allocated, reserved and unallocated.
+    (15.98, 84.00 / 1_024, 15.44, 267.59 / 1_024, 0.20),  # https://github.com/pinokiofactory/flux-webui/issues/25
+    (23.98, 1.70, 21.65, 279.78 / 1_024, 0.36),  # https://github.com/Tongyi-MAI/Z-Image/issues/103
+    (15.92, 7.12, 8.08, 321.96 / 1_024, 0.41),  # https://github.com/Comfy-Org/ComfyUI/issues/9529
+    (287.98, 203.49, 68.63, 14.93, 0.93),  # https://github.com/pytorch/pytorch/issues/175431
+]
+
+
+@pytest.mark.parametrize(("total", "free", "allocated", "unused", "outside"), RECORDED)
+def test_recorded_readings_of_real_cards_fall_into_buckets(
+    total: float, free: float, allocated: float, unused: float, outside: float
+) -> None:
+    """What is neither free nor the allocator's is context, libraries and other programs; the parts are the whole."""
+    gib = 2**30
+    sizes = [round(size * gib) for size in (total, free, allocated, unused)]
+    reserved = sizes[2] + sizes[3]
+    backend = StandIn(
+        total_bytes=sizes[0], context_bytes=sizes[0] - sizes[1] - reserved, allocated=sizes[2], reserved=reserved
+    )
+    memory = AcceleratorInstrument("rocm", backend, driver=lambda *_: None).now()
+    assert (memory.free_bytes, memory.allocated_bytes, memory.reserved_unused_bytes) == tuple(sizes[1:])
+    assert memory.outside_bytes == pytest.approx(outside * gib, abs=0.01 * gib)
+    assert memory.free_bytes + memory.reserved_bytes + memory.outside_bytes == sizes[0]
+
+
 def test_a_limit_on_the_cpu_is_kept_to_the_byte() -> None:
     kept = torch.zeros(1_000)
     with CpuInstrument().limited(1_000) as watched:
