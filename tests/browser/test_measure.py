@@ -20,7 +20,7 @@ OpenMeasure = Callable[[str], Page]
 pytestmark = pytest.mark.skipif(
     find_spec("torch") is None or find_spec("transformers") is None, reason="measuring needs torch and transformers"
 )
-MINUTES_MS = 900_000
+MINUTES_MS, WAIT_MS = 900_000, 120_000
 SMALL = "/measure?model=SmolLM-135M&on=your%20model%2C%20small%20copy&experiment="
 
 
@@ -47,6 +47,7 @@ def open_measure(browser: Browser, server: AppServer) -> Iterator[OpenMeasure]:
 
     def open_measure(target: str) -> Page:
         opened.append(blank_page(browser))
+        opened[-1].set_default_timeout(WAIT_MS)  # it measures beside the browser
         visit(opened[-1], server.url + target)
         return opened[-1]
 
