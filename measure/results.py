@@ -41,7 +41,7 @@ def _is_result(value: Any) -> bool:
 
 
 def quick_seconds(name: str) -> int:
-    """How long the quick run of an experiment, or of everything, took on two busy cores; 0 where it was not timed."""
+    """How long the quick run of an experiment, or of everything, took on two cores; 0 where it was not timed."""
     known: dict[str, int] = tomllib.loads(_DURATIONS.read_text(encoding="utf-8"))["quick_seconds"]
     if name == EVERYTHING:
         return sum(known.values()) if known.keys() == EXPERIMENTS.keys() else 0

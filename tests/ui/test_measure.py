@@ -67,7 +67,7 @@ def test_before_anything_is_measured_it_says_what_it_found_and_how_long_it_takes
     assert "Also there: browser 1.00 GiB." in said
     assert "takes **minutes** on two quiet cores" in said
     app.selectbox(key="experiment").select("cache-size").run()
-    assert app.button(key="run").label == "Run, 2 minutes at most"
+    assert app.button(key="run").label == "Run, about 20 s"
 
 
 def test_exact_near_and_off_are_told_apart(open_app: OpenApp, folder: Path) -> None:

@@ -120,7 +120,7 @@ def _form(choices: Choices, folder: Path) -> None:
     said = EXPERIMENTS.get(experiment, "every experiment, one after another, and one report")
     st.caption(f"**{experiment}**: {said}.")
     st.button(
-        f"Run, {duration(known)} at most" if known else "Run",
+        f"Run, about {duration(known)}" if known else "Run",
         key="run",
         type="primary",
         icon=":material/play_arrow:",
