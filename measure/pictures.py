@@ -45,12 +45,13 @@ def lines(
 
 def spread(rows: Sequence[dict[str, Any]], x: tuple[str, str], y: tuple[str, str], colour: str) -> Chart:
     """Lines with points, both axes logarithmic, each point with a bar from its row's ``low`` to its ``high``."""
+    scale = alt.Scale(type="log", nice=False, padding=12)
     base = alt.Chart(alt.Data(values=list(rows))).encode(
-        x=alt.X(f"{x[0]}:Q", title=x[1], scale=_scale(True), axis=alt.Axis(values=sorted({row[x[0]] for row in rows}))),
+        x=alt.X(f"{x[0]}:Q", title=x[1], scale=scale, axis=alt.Axis(values=sorted({row[x[0]] for row in rows}))),
         color=alt.Color(f"{colour}:N", title=None),
     )
-    lines_ = base.mark_line(point=True).encode(y=alt.Y(f"{y[0]}:Q", title=y[1], scale=_scale(True)))
-    return _sized(base.mark_rule().encode(y=alt.Y("low:Q", title=y[1], scale=_scale(True)), y2="high:Q") + lines_)
+    middle = base.mark_line(point=True).encode(y=alt.Y(f"{y[0]}:Q", title=y[1], scale=scale))
+    return _sized(base.mark_rule().encode(y=alt.Y("low:Q", title=y[1], scale=scale), y2="high:Q") + middle)
 
 
 def along(
