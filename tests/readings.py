@@ -11,6 +11,7 @@ from statistics import median
 
 from planner.calibration import CalibrationProfile
 from planner.errors import PlannerError
+from planner.engines.vllm.runtime import PADDING, ROTARY
 from planner.line_item import Kind
 from planner.log_profile import profile_from
 from planner.logs.readings import Reading as Printed
@@ -164,7 +165,7 @@ def loaded_weights() -> Iterator[Prediction]:
         if printed is None or reading.skip or reading.is_shape or reading.other_weights:
             continue
         items = reading.run().items
-        padding = [item for item in items if item.name == "padding of experts"]
+        padding = [item for item in items if item.name in (PADDING, ROTARY)]
         weights = sum(item.bytes for item in items if item.kind is Kind.WEIGHTS)
         yield Prediction(
             name=reading.id,

@@ -1,7 +1,7 @@
 """Public readings of vLLM start-ups, and how each is run through the planner: from model, flags and settings alone."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.choices import Choices, Chosen, choose
-from planner.units import GIB
+from planner.units import GIB, parse_bytes
 from tests.checkpoints import CASES, read, read_case
 from tests.shapes import shape
 
@@ -57,6 +57,7 @@ class Reading:
     circular: bool = False
     pool_only: bool = False
     other_rank: bool = False
+    complete: bool = False
     no_prediction: str = ""
     far: str = ""
     other_weights: str = ""
@@ -82,7 +83,7 @@ class Reading:
         return Choices(
             model="" if self.is_shape else self.model,
             device=self.device,
-            memory=self.memory,
+            memory=None if self.device else self.memory,
             weights=None if self.checkpoint or self.quantization else self.weights,
             kv_cache=self.kv_cache,
             engine="vllm",
@@ -94,7 +95,11 @@ class Reading:
         )
 
     def chosen(self, **settings: int) -> Chosen:
-        return choose(self.choices(**settings), self.architecture)
+        found = choose(self.choices(**settings), self.architecture)
+        if not self.device or self.memory is None:
+            return found
+        card = replace(found.deployment.device, memory_bytes=parse_bytes(self.memory, "memory"))
+        return replace(found, deployment=replace(found.deployment, device=card))
 
     def run(self, **settings: int) -> Answer:
         """The plan of this start-up."""

@@ -7,6 +7,7 @@ from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.report import null_block_bytes
+from planner.engines.vllm.runtime import PADDING, ROTARY
 from planner.kv_cache import bytes_for
 from planner.logs.readings import Start
 
@@ -47,7 +48,11 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
         extra_bytes += rest_bytes
     if extra_bytes:
         source = "log: what was loaded beside the tensors that are counted, and rounding"
-        items.append(MeasuredItem(name=LOADED, bytes=extra_bytes, source=source, depends_on=LOADED_DEPENDS_ON))
+        items.append(
+            MeasuredItem(
+                name=LOADED, bytes=extra_bytes, source=source, replaces=(PADDING, ROTARY), depends_on=LOADED_DEPENDS_ON
+            )
+        )
     return tuple(items)
 
 

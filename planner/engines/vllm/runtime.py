@@ -1,19 +1,26 @@
 """What vLLM takes beside weights and cache: no rule gives it exactly, so each item is the spread of public readings."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.architecture import Architecture, Layer, distinct_layers
+from planner.architecture import Architecture
 from planner.deployment import Deployment
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.adapters import adapter_bytes
+from planner.engines.vllm.encoder import kept_bytes, largest_image, row_bytes
+from planner.engines.vllm.graphs import captured_graphs
 from planner.engines.vllm.options import Options, options
+from planner.engines.vllm.step import expert_bytes, forward_bytes, logits_bytes, output_bytes, rotary_bytes, runner
 from planner.formats import Role
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB
 from planner.weights import counted_tensors, tensors_bytes
 
-_FP32_BYTES, _SIXTEEN_BIT_BYTES = 4, 2
+_KIB = 1024
+GRAPH_VENDORS = ("", "nvidia", "amd")
+PADDING, ROTARY = "padding of experts", "rotary tables"
+"""What is loaded with the weights and is none of the file's tensors."""
+LINK = "NVLink"
+"""How ``interconnect`` of a card begins whose neighbours are all reached without the bus."""
 Spread = tuple[float, float, float]
 """Expected, low and high."""
 
@@ -22,20 +29,16 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     """Activation peak, encoder, libraries and, where this version counts them, CUDA graphs."""
     chosen = options(deployment)
     items = [_activations(architecture, deployment, chosen)]
-    settings, device = deployment.settings, deployment.device
+    settings = deployment.settings
     items += _adapters(architecture, deployment)
     items += _expert_padding(architecture, deployment)
+    items += _rotary(architecture, deployment)
     if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
         items += _encoder(architecture, deployment, items[0])
     where = place(deployment)
     source = f"libraries and communicators beside PyTorch, {where}: public start-ups"
     items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[where]), source))
-    if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager") and device.vendor in ("", "nvidia"):
-        row = next(row for row in settings.rule("graphs_gib") if chosen.max_num_seqs <= row["max_num_seqs"])
-        expected, low, high = _gib(row)
-        # On unified memory the estimate is often negative, and then adds to the pool.
-        spread = (0.0, 0.0, high) if device.unified else (expected, low, high)
-        items.append(_item("CUDA graphs", spread, f"vLLM's estimate for max_num_seqs = {chosen.max_num_seqs:,}"))
+    items += _graphs(architecture, deployment, chosen)
     return tuple(items)
 
 
@@ -69,41 +72,57 @@ def _expert_padding(architecture: Architecture, deployment: Deployment) -> Itera
     size = tensors_bytes(experts, deployment.weights, *split) // deployment.pipeline_parallel
     if size:
         spread = (rule["expected"] * size, rule["low"] * size, rule["high"] * size)
-        yield _item("padding of experts", spread, "kernels for MXFP4 round sizes up: public start-ups of gpt-oss")
+        yield _item(PADDING, spread, "kernels for MXFP4 round sizes up: public start-ups of gpt-oss")
+
+
+def _rotary(architecture: Architecture, deployment: Deployment) -> Iterator[LineItem]:
+    size = rotary_bytes(architecture, deployment)
+    if size:
+        source = f"sines and cosines of {architecture.max_position_embeddings:,} positions, on every rank"
+        yield LineItem(name=ROTARY, kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source)
 
 
 def place(deployment: Deployment) -> str:
-    """Whether libraries run on one card, on several, or in memory that they share with the host's programs."""
-    if deployment.device.unified:
+    """Where libraries run: in memory shared with the host's programs, on one card, on stages of one card each, or on
+    ranks that add up what each computes, over NVLink, over the bus, or (of a card that is only a size) over either.
+    """
+    device = deployment.device
+    if device.unified:
         return "unified"
-    return "single" if deployment.device_count == 1 else "parallel"
-
-
-def forward_bytes(architecture: Architecture, deployment: Deployment) -> int:
-    """2 bytes · max_num_batched_tokens · (4 · hidden + 3 · intermediate on this rank)."""
-    forward = deployment.settings.rule("forward_elements")
-    width = max((_width(layer, deployment) for layer, _ in distinct_layers(architecture.layers)), default=0)
-    elements: int = forward["hidden"] * architecture.hidden_size + forward["intermediate"] * width
-    return _SIXTEEN_BIT_BYTES * options(deployment).max_num_batched_tokens * elements
-
-
-def logits_bytes(architecture: Architecture, chosen: Options) -> int:
-    """One fp32 row of the vocabulary for each of max_num_seqs."""
-    return _FP32_BYTES * chosen.max_num_seqs * architecture.vocab_size
+    if deployment.device_count == 1:
+        return "single"
+    if deployment.tensor_parallel == deployment.data_parallel == 1:
+        return "stages"
+    if device.interconnect is None:
+        return "parallel"
+    return "linked" if device.interconnect.startswith(LINK) else "bus"
 
 
 def _activations(architecture: Architecture, deployment: Deployment, chosen: Options) -> LineItem:
     """The larger of two steps that vLLM runs to see its peak: a forward pass of a full batch, and sampling.
 
-    The latter makes a number of copies of the logits.
+    The latter makes a number of copies of the logits beside the batch's last hidden states. Experts' workspaces are
+    there in both where this version keeps them, else in the forward pass alone.
     """
     settings = deployment.settings
-    forward, copies = settings.rule("forward_elements"), settings.rule("sampler_copies")
-    pass_bytes, row_bytes = forward_bytes(architecture, deployment), logits_bytes(architecture, chosen)
+    forward = settings.rule("forward_elements")
+    copies = settings.rule("sampler_copies")[runner(architecture, deployment)]
+    workspace = settings.rule("expert_workspace")
+    pass_bytes, row, output = (
+        forward_bytes(architecture, deployment),
+        logits_bytes(architecture, deployment),
+        output_bytes(architecture, deployment),
+    )
+    experts = expert_bytes(architecture, deployment)
+    kept = experts if workspace["kept"] else 0
+
+    def peak(factor: float, number: float, share: float) -> float:
+        return share * kept + max(factor * pass_bytes + share * (experts - kept), number * row + output)
+
     spread = (
-        max(pass_bytes, copies["expected"] * row_bytes),
-        max(forward["low"] * pass_bytes, copies["low"] * row_bytes),
-        max(forward["high"] * pass_bytes, copies["high"] * row_bytes),
+        peak(1, copies["expected"], 1),
+        peak(forward["low"], copies["low"], workspace["low"]),
+        peak(forward["high"], copies["high"], workspace["high"]),
     )
     return _item(
         "activation peak",
@@ -113,41 +132,46 @@ def _activations(architecture: Architecture, deployment: Deployment, chosen: Opt
 
 
 def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem) -> Iterator[LineItem]:
-    """What profiling the encoder takes beyond the *text* model's peak, where it follows its largest image.
+    """What the encoder takes beyond the *text* model's peak: what is kept of it, or its own peak where that is larger.
 
-    None where the text takes more in any case.
-
-    peak = 2 bytes · patches · elements · the encoder's width, whole on every rank
+    Its peak is 2 bytes · patches of the largest image · elements · the encoder's width, whole on every rank. Where the
+    image is not known, the spread of start-ups.
     """
     settings = deployment.settings
     source = "profiling the encoder, beyond the text; skip_mm_profiling saves it"
-    patches = settings.rule("encoder_patches").get(architecture.model_type)
-    if patches is None:
-        yield _item("encoder peak", _gib(settings.rule("encoder_gib")), source)
+    if not largest_image(architecture, deployment):
+        spread = _gib(settings.rule("encoder_gib"))
+        if settings.rule("encoder_kept"):
+            kept = kept_bytes(architecture, deployment)
+            spread = (kept, kept / 2, max(2 * kept, spread[2]))
+        yield _item("encoder peak", spread, source)
         return
-    elements = settings.rule("encoder_elements")
-    widths = Counter(tensor.columns for tower in architecture.towers for tensor in tower.tensors)
-    unit_bytes = _SIXTEEN_BIT_BYTES * patches * widths.most_common(1)[0][0]
+    kept = kept_bytes(architecture, deployment) if settings.rule("encoder_kept") else 0
+    elements, unit = settings.rule("encoder_elements"), row_bytes(architecture, deployment)
     spread = (
-        max(0, elements["expected"] * unit_bytes - text.bytes),
-        max(0, elements["low"] * unit_bytes - text.low_bytes),
-        max(0, elements["high"] * unit_bytes - text.high_bytes),
+        max(kept, elements["expected"] * unit - text.bytes),
+        max(kept // 2, elements["low"] * unit - text.low_bytes),
+        max(kept, elements["high"] * unit - text.high_bytes),
     )
-    if max(spread):
+    if max(spread) > 0:
         yield _item("encoder peak", spread, source)
 
 
-def _width(layer: Layer, deployment: Deployment) -> int:
-    """Inner elements that a token has in this layer's feed-forward part on one rank.
-
-    That is the widest input of a matrix product. Each chosen expert has its own, divided between the ranks, and its
-    output, which is whole on each.
-    """
-    ranks = deployment.tensor_parallel
-    dense = max((t.columns for t in layer.tensors if t.role is Role.LINEAR), default=0)
-    experts = [t for t in layer.tensors if t.role is Role.EXPERT]
-    chosen = max((t.active * (t.columns // ranks + t.rows) for t in experts if t.rows >= t.columns), default=0) // 2
-    return max(dense // ranks, chosen)
+def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options) -> Iterator[LineItem]:
+    """The estimate that is taken from the pool: some hundred KiB a layer for every graph that will be captured."""
+    settings, device = deployment.settings, deployment.device
+    captures = device.vendor in GRAPH_VENDORS and not settings.flag("enforce_eager")
+    if not captures or not settings.rule("graphs_in_budget"):
+        return
+    graphs = settings.rule("graphs")[runner(architecture, deployment)]
+    layers = -(-len(architecture.layers) // deployment.pipeline_parallel)
+    number = captured_graphs(chosen.max_num_seqs, chosen.draft_tokens)
+    expected, low, high = (
+        graphs[end]["layer_kib"] * _KIB * layers * number + graphs[end]["gib"] * GIB for end in ("expected", "low", "high")
+    )
+    # On unified memory the estimate is often negative, and then adds to the pool.
+    spread = (0.0, 0.0, high) if device.unified else (expected, low, high)
+    yield _item("CUDA graphs", spread, f"vLLM's estimate of {number:,} graphs for max_num_seqs = {chosen.max_num_seqs:,}")
 
 
 def _gib(row: Mapping[str, float]) -> Spread:
