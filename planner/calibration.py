@@ -41,6 +41,10 @@ class MeasuredItem:
     With *bytes_per_token* it grows with the tokens that are computed at once, whole prompts of all requests. *error* is
     the largest relative one of readings that a fit had not seen. It holds while the conditions in *depends_on* are
     those of the measurement. *bytes* may be negative: what was loaded can be less than what was counted.
+
+    *assumed_bytes* is what the planner assumed for the same items with the settings of the measurement. Where no others
+    differ than those in *follows*, the item is carried over: what is assumed with the new settings, and the difference
+    that the measurement showed.
     """
 
     name: str
@@ -50,6 +54,32 @@ class MeasuredItem:
     error: float | None = None
     replaces: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
+    assumed_bytes: int | None = None
+
+    def differing(self, measured: Conditions, asked: Conditions) -> tuple[str, ...]:
+        """The conditions it depends on that are not those of the measurement."""
+        return tuple(name for name in self.depends_on if measured.get(name, "") != asked.get(name, ""))
+
+    def can_follow(self, differing: Iterable[str]) -> bool:
+        """Whether it can be carried over to settings that differ in *differing*."""
+        return self.assumed_bytes is not None and set(differing) <= set(self.follows)
+
+    def carried(self, items: Iterable[LineItem]) -> LineItem:
+        """The budget's line with other settings, for which *items* are what the planner assumes."""
+        replaced = [item for item in items if item.name in self.replaces]
+        shift_bytes = self.bytes - (self.assumed_bytes or 0)
+        ends = (item.low_bytes for item in replaced), (item.bytes for item in replaced), (i.high_bytes for i in replaced)
+        low, expected, high = (max(0, sum(sizes) + shift_bytes) for sizes in ends)
+        return LineItem(
+            name=self.name,
+            kind=Kind.RUNTIME,
+            bytes=expected,
+            low_bytes=low,
+            high_bytes=high,
+            basis=Basis.ASSUMED,
+            source=f"{self.source}, carried over to other settings as the assumption changes",
+        )
 
     def line(self, tokens: int = 0) -> LineItem:
         """The budget's line while *tokens* are computed at once."""
@@ -65,10 +95,13 @@ class Stale:
     condition: str
     measured: str
     asked: str
+    is_carried: bool = False
 
     def sentence(self) -> str:
         """For a plan's warnings."""
         instead = "assumed again" if self.item.replaces else "not counted"
+        if self.is_carried:
+            instead = "carried over, as what is assumed changes"
         return (
             f"The profile's {self.item.name} was measured with {self.condition} = {self.measured}; with {self.asked} "
             f"it is {instead}."
@@ -150,20 +183,27 @@ class CalibrationProfile:
     def stale(self, conditions: Conditions) -> Iterator[Stale]:
         """The items that *conditions* make doubtful, each with the first condition that differs."""
         for item in self.items:
-            for name in item.depends_on:
-                measured, asked = self.conditions.get(name, ""), conditions.get(name, "")
-                if measured != asked:
-                    yield Stale(
-                        item=item, condition=name, measured=measured or "its default", asked=asked or "its default"
-                    )
-                    break
+            differing = item.differing(self.conditions, conditions)
+            if differing:
+                yield Stale(
+                    item=item,
+                    condition=differing[0],
+                    measured=self.conditions.get(differing[0], "") or "its default",
+                    asked=conditions.get(differing[0], "") or "its default",
+                    is_carried=item.can_follow(differing),
+                )
 
     def measured(self, items: Iterable[LineItem], conditions: Conditions) -> tuple[LineItem, ...]:
-        """*items* with the measured ones in place of those that they replace; exact ones are never touched."""
-        valid = self._valid(conditions)
-        replaced = {name for item in valid for name in item.replaces}
-        kept = tuple(item for item in items if item.name not in replaced)
-        return kept + tuple(item.line() for item in valid if not item.bytes_per_token)
+        """*items* with the measured ones in place of those that they replace; exact ones are never touched.
+
+        One that was measured with other settings is carried over where it can follow them.
+        """
+        assumed = tuple(items)
+        valid, carried = self._valid(conditions), self._carried(conditions)
+        replaced = {name for item in (*valid, *carried) for name in item.replaces}
+        kept = tuple(item for item in assumed if item.name not in replaced)
+        lines = tuple(item.line() for item in valid if not item.bytes_per_token)
+        return (*kept, *lines, *(item.carried(assumed) for item in carried))
 
     def growing(self, items: Iterable[LineItem], tokens: int, conditions: Conditions) -> tuple[LineItem, ...]:
         """*items* with those that grow with *tokens* computed at once in place of the ones that they replace."""
@@ -172,8 +212,11 @@ class CalibrationProfile:
         return (*(item for item in items if item.name not in replaced), *(item.line(tokens) for item in valid))
 
     def _valid(self, conditions: Conditions) -> list[MeasuredItem]:
-        stale = {found.item.name for found in self.stale(conditions)}
-        return [item for item in self.items if item.name not in stale]
+        return [item for item in self.items if not item.differing(self.conditions, conditions)]
+
+    def _carried(self, conditions: Conditions) -> list[MeasuredItem]:
+        differing = ((item, item.differing(self.conditions, conditions)) for item in self.items)
+        return [item for item, names in differing if names and item.can_follow(names)]
 
 
 def _refusal(what: str, measured: str, wanted: str) -> str:

@@ -1,6 +1,7 @@
 """A calibration profile from one start in a log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib import import_module
 
 from planner.budget import prepare
@@ -8,7 +9,7 @@ from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Chosen
 from planner.deployment import Deployment
 from planner.engines.base import Rank
-from planner.line_item import Kind
+from planner.line_item import Kind, LineItem
 from planner.logs.readings import Start
 
 MEASURES = {
@@ -37,9 +38,17 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
     items = measure(start, chosen.deployment, fullest.rank, weights_bytes)
     if not items:
         return None
+    items = tuple(replace(item, assumed_bytes=_assumed_bytes(item, fullest.items)) for item in items)
     return CalibrationProfile(
         subject=chosen.deployment.subject(chosen.architecture.name),
         conditions=chosen.deployment.conditions(chosen.architecture.name),
         items=items,
         readings=start.readings,
     )
+
+
+def _assumed_bytes(measured: MeasuredItem, items: Iterable[LineItem]) -> int | None:
+    """What *items* have for those that *measured* replaces; ``None`` where it replaces none or follows nothing."""
+    if not measured.follows:
+        return None
+    return sum(item.bytes for item in items if item.name in measured.replaces)

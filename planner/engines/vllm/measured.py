@@ -21,6 +21,8 @@ DEPENDS_ON = {
     NON_TORCH: SPLIT,
     GRAPHS: ("max_num_seqs", "num_speculative_tokens", "enforce_eager", *SPLIT),
 }
+FOLLOWS = {ACTIVATIONS: STEP, NON_TORCH: (), GRAPHS: ("max_num_seqs", "num_speculative_tokens")}
+"""The settings by which the assumption changes as the item does."""
 LOADED = "weights as loaded"
 LOADED_DEPENDS_ON = ("weights", "num_speculative_tokens", *SPLIT)
 
@@ -93,17 +95,25 @@ def _rest_bytes(deployment: Deployment, taken_bytes: int) -> int | None:
 
 
 def _item(name: str, size: int, how: str) -> MeasuredItem:
-    source, depends_on = f"log: {how}", DEPENDS_ON[name]
-    return MeasuredItem(name=name, bytes=size, source=source, replaces=REPLACES[name], depends_on=depends_on)
+    return MeasuredItem(
+        name=name,
+        bytes=size,
+        source=f"log: {how}",
+        replaces=REPLACES[name],
+        depends_on=DEPENDS_ON[name],
+        follows=FOLLOWS[name],
+    )
 
 
 def _together(names: list[str], size: int) -> MeasuredItem:
     """One item for several that the log prints only as what they leave."""
     depends_on = dict.fromkeys(condition for name in names for condition in DEPENDS_ON[name])
+    follows = dict.fromkeys(condition for name in names for condition in FOLLOWS[name])
     return MeasuredItem(
         name=", ".join(names),
         bytes=size,
         source="log: what weights and pool leave of the share",
         replaces=tuple(item for name in names for item in REPLACES[name]),
         depends_on=tuple(depends_on),
+        follows=tuple(follows),
     )
