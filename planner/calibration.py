@@ -69,7 +69,11 @@ class MeasuredItem:
         """The budget's line with other settings, for which *items* are what the planner assumes."""
         replaced = [item for item in items if item.name in self.replaces]
         shift_bytes = self.bytes - (self.assumed_bytes or 0)
-        ends = (item.low_bytes for item in replaced), (item.bytes for item in replaced), (i.high_bytes for i in replaced)
+        ends = (
+            (item.low_bytes for item in replaced),
+            (item.bytes for item in replaced),
+            (i.high_bytes for i in replaced),
+        )
         low, expected, high = (max(0, sum(sizes) + shift_bytes) for sizes in ends)
         return LineItem(
             name=self.name,

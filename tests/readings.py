@@ -5,13 +5,12 @@ refitted without the start itself, and after one log of the same model, card and
 it printed of a card's buffers stands in for it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from planner.calibration import CalibrationProfile
-from planner.errors import PlannerError
 from planner.engines.vllm.runtime import PADDING, ROTARY
+from planner.errors import PlannerError
 from planner.line_item import Kind
 from planner.log_profile import profile_from
 from planner.logs.readings import Reading as Printed
@@ -19,10 +18,10 @@ from planner.logs.readings import Start
 from planner.units import GIB, MIB
 from planner.verdict import room_bytes
 from tests import llama_cpp_readings, pool_readings, vllm_readings
+from tests.predictions import Prediction, summary
 from tests.refit import shift_bytes
 from tests.vllm_readings import Reading, plan_of, readings
 
-PERCENTILE = 0.9
 LOG_NAMES = {
     "pool_gib": "pool",
     "weights_gib": "weights",
@@ -31,41 +30,6 @@ LOG_NAMES = {
 }
 """What a report prints, by the name under which a log has it."""
 BUFFERS = ("weights_card_mib", "kv_mib", "recurrent_mib", "compute_card_mib")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
-    """Bytes as printed and as predicted, and whether what is printed lies between the low and the high end.
-
-    *log*: the start whose profile was used, empty for a prediction from model, card and flags alone; *stale*: its
-    settings differ, so that some of its items are assumed again.
-    """
-
-    name: str
-    model: str
-    card: str
-    printed_bytes: int
-    predicted_bytes: int
-    low_bytes: int
-    high_bytes: int
-    log: str = ""
-    stale: bool = False
-
-    @property
-    def error(self) -> float:
-        return self.predicted_bytes / self.printed_bytes - 1
-
-    @property
-    def is_covered(self) -> bool:
-        return self.low_bytes <= self.printed_bytes <= self.high_bytes
-
-    def __str__(self) -> str:
-        after = f"  after {self.log}{', other settings' if self.stale else ''}" if self.log else ""
-        return (
-            f"{self.name:26} {self.model:30} {self.card:22} printed {self.printed_bytes / GIB:7.2f} GiB"
-            f"  predicted {self.predicted_bytes / GIB:7.2f}"
-            f" ({self.low_bytes / GIB:.2f} – {self.high_bytes / GIB:.2f})  {self.error:+.1%}{after}"
-        )
 
 
 def can_be_predicted(reading: Reading) -> bool:
@@ -150,7 +114,7 @@ def other_pools() -> Iterator[Prediction]:
         yield Prediction(
             name=reading.id,
             model=reading.model,
-            card=reading.device,
+            card=f"{reading.engine} {reading.device}",
             printed_bytes=round(reading.printed["pool_gib"] * GIB),
             predicted_bytes=predicted,
             low_bytes=predicted - sum(item.high_bytes - item.bytes for item in found.items),
@@ -198,23 +162,6 @@ def buffers() -> Iterator[Prediction]:
         )
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that *share* of *values* do not exceed."""
-    ordered = sorted(values)
-    return ordered[max(0, -(-int(share * 1000) * len(ordered) // 1000) - 1)]
-
-
-def summary(name: str, found: Iterable[Prediction]) -> str:
-    """A row of the table that METHOD.md keeps."""
-    ones = list(found)
-    errors = [abs(one.error) for one in ones]
-    covered = sum(one.is_covered for one in ones)
-    return (
-        f"| {name} | {len(ones)} | {median(errors):.1%} | {percentile(errors, PERCENTILE):.1%} | {max(errors):.1%} "
-        f"| {covered} |"
-    )
-
-
 def main() -> None:
     known = [reading for reading in readings() if can_be_predicted(reading)]
     pools = sorted((prediction(reading) for reading in known), key=lambda one: -abs(one.error))
@@ -227,15 +174,19 @@ def main() -> None:
     for reading in vllm_readings.readings():
         for reason in filter(None, (reading.no_prediction, reading.other_weights)):
             print(f"{reading.id:26} {reading.reported_model:60} not predicted: {reason}")
+    shown = {reading.id for reading in known if reading.complete}
     stated = {reading.id for reading in known if {"gpu_memory_utilization", "max_num_seqs"} <= reading.set.keys()}
     print("\n| start-ups | number | median error | 90th percentile | largest | within the spread |")
     print("|---|---|---|---|---|---|")
     print(summary("vLLM, pool, from model, card and flags", pools))
     print(summary("the same, fitted without the start itself", map(refitted, known)))
+    print(summary("those that show their whole command", [one for one in pools if one.name in shown]))
+    print(summary("those that do not", [one for one in pools if one.name not in shown]))
     print(summary("those that state utilisation and max_num_seqs", [one for one in pools if one.name in stated]))
     print(summary("vLLM, pool, after one log", logged))
     print(summary("those with the settings of the log", [one for one in logged if not one.stale]))
-    print(summary("SGLang and TensorRT-LLM, pool", others))
+    for engine, name in (("sglang", "SGLang"), ("tensorrt_llm", "TensorRT-LLM")):
+        print(summary(f"{name}, pool", [one for one in others if one.card.startswith(engine)]))
     print(summary("vLLM, weights as loaded", loaded))
     print(summary("llama.cpp, a card's buffers, from model, file and flags", cards))
 

@@ -77,14 +77,14 @@ def test_other_context_users_and_cache_keep_the_measured_items() -> None:
     assert not [warning for warning in found.warnings if "profile" in warning]
 
 
-def test_fewer_sequences_make_their_items_assumed_again_and_say_so() -> None:
+def test_fewer_sequences_carry_their_items_over_and_say_so() -> None:
     other = replace(CHOICES, set=("gpu_memory_utilization=0.9", "max_num_seqs=16", "max_num_batched_tokens=2048"))
     found = run(choose(other), profile())
     assert {item.name: item.basis for item in found.items}["activation peak"] is Basis.ASSUMED
     assert {item.name: item.basis for item in found.items}["non-torch memory"] is Basis.MEASURED
     assert (
-        "The profile's activation peak was measured with max_num_seqs = 256; with 16 it is assumed again."
-        in found.warnings
+        "The profile's activation peak was measured with max_num_seqs = 256; with 16 it is carried over, as what is "
+        "assumed changes." in found.warnings
     )
 
 

@@ -199,9 +199,12 @@ def test_heads_are_divided_and_then_repeated() -> None:
 def test_a_latent_is_whole_on_every_rank_and_may_demand_a_longer_block() -> None:
     mla = model(layer(latent()))
     assert [ask(mla, tensor_parallel=ranks).kv_bytes_per_token for ranks in (1, 8)] == [1_152, 1_152]
-    report = ask(mla).report
-    assert report is not None
-    assert report.block_size == 64
+    blocks = []
+    for version in ("0.17", "0.18"):
+        report = ask(mla, engine_version=version).report
+        assert report is not None
+        blocks.append(report.block_size)
+    assert blocks == [64, 16]
 
 
 def test_a_sparse_latent_has_an_indexer_of_132_bytes() -> None:

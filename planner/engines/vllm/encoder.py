@@ -13,8 +13,8 @@ PATCH = "patch"
 def kept_bytes(architecture: Architecture, deployment: Deployment) -> int:
     """What stays while the text model is profiled: the encoder's outputs for a full batch, and the pixels they are of.
 
-    2 bytes · tokens · (hidden + patches a token · elements a patch); tokens are those of a step, or of the largest image
-    where that has more.
+    2 bytes · tokens · (hidden + patches a token · elements a patch); tokens are those of a step, or of the largest
+    image where that has more.
     """
     settings = deployment.settings
     per_token = settings.rule("patches_per_token")

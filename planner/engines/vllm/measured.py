@@ -24,6 +24,7 @@ DEPENDS_ON = {
 FOLLOWS = {ACTIVATIONS: STEP, NON_TORCH: (), GRAPHS: ("max_num_seqs", "num_speculative_tokens")}
 """The settings by which the assumption changes as the item does."""
 LOADED = "weights as loaded"
+BESIDE_WEIGHTS = (PADDING, ROTARY)
 LOADED_DEPENDS_ON = ("weights", "num_speculative_tokens", *SPLIT)
 
 
@@ -45,14 +46,14 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
     rest_bytes = None if pool_bytes is None else _rest_bytes(deployment, taken_bytes + pool_bytes)
     missing = [name for name in wanted if name not in known]
     if rest_bytes is not None and missing:
-        items.append(_together(missing, rest_bytes))
+        items.append(_together(missing, rest_bytes, () if start.most("weights") else BESIDE_WEIGHTS))
     elif rest_bytes is not None:
         extra_bytes += rest_bytes
     if extra_bytes:
         source = "log: what was loaded beside the tensors that are counted, and rounding"
         items.append(
             MeasuredItem(
-                name=LOADED, bytes=extra_bytes, source=source, replaces=(PADDING, ROTARY), depends_on=LOADED_DEPENDS_ON
+                name=LOADED, bytes=extra_bytes, source=source, replaces=BESIDE_WEIGHTS, depends_on=LOADED_DEPENDS_ON
             )
         )
     return tuple(items)
@@ -105,15 +106,15 @@ def _item(name: str, size: int, how: str) -> MeasuredItem:
     )
 
 
-def _together(names: list[str], size: int) -> MeasuredItem:
-    """One item for several that the log prints only as what they leave."""
+def _together(names: list[str], size: int, beside: tuple[str, ...]) -> MeasuredItem:
+    """One item for several that the log prints only as what they leave, and for what it has *beside* them."""
     depends_on = dict.fromkeys(condition for name in names for condition in DEPENDS_ON[name])
     follows = dict.fromkeys(condition for name in names for condition in FOLLOWS[name])
     return MeasuredItem(
         name=", ".join(names),
         bytes=size,
         source="log: what weights and pool leave of the share",
-        replaces=tuple(item for name in names for item in REPLACES[name]),
+        replaces=(*(item for name in names for item in REPLACES[name]), *beside),
         depends_on=tuple(depends_on),
         follows=tuple(follows),
     )

@@ -26,6 +26,7 @@ from planner.formats import NumberFormat
 from planner.records import dataclass
 
 FULL, SLIDING, CHUNKED, STATE = "full attention", "sliding window", "chunked attention", "state"
+INDEXED = "indexed"
 DELTA_NET = "gated_delta_net"
 
 
@@ -62,14 +63,15 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
     attention: Counter[tuple[str, int, int]] = Counter()
     states: Counter[int] = Counter()
     recurrences: set[str] = set()
-    latent_widths: set[int] = set()
+    latent_kinds: set[str] = set()
     for layer, count in distinct_layers(layers):
         for mixer in layer.mixers:
             match mixer:
                 case Attention():
                     attention[_kind(mixer), _attention_bytes(mixer, deployment), mixer.window_tokens or 0] += count
                 case LatentAttention():
-                    latent_widths.add(mixer.kv_lora_rank + mixer.qk_rope_head_dim)
+                    width = mixer.kv_lora_rank + mixer.qk_rope_head_dim
+                    latent_kinds.add(INDEXED if mixer.index_head_dim else str(width))
                     for token_bytes in _latent_bytes(mixer, deployment):
                         attention[FULL, token_bytes, 0] += count
                 case Recurrence():
@@ -81,12 +83,12 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
                     raise PlannerError(
                         "How vLLM packs images' keys is not known here: plan with engine minimum or transformers."
                     )
-    block = _block_tokens(settings, latent_widths)
+    block = _block_tokens(settings, latent_kinds)
     state_bytes = max(states, default=0)
     if attention and states:
         token_bytes = max(size for _, size, _ in attention)
         delta_net = DELTA_NET in recurrences
-        block = max(block, _aligned(state_bytes, token_bytes, _alignment(deployment, latent_widths, delta_net)))
+        block = max(block, _aligned(state_bytes, token_bytes, _alignment(deployment, latent_kinds, delta_net)))
         state_bytes = block * token_bytes
     caches: Counter[LayerCache] = Counter()
     for (kind, token_bytes, window), count in attention.items():
@@ -165,24 +167,24 @@ def _element_bytes(state: StateTensor, rule: str, deployment: Deployment) -> int
     return (state.format if rule == "file" and state.format else sixteen_bit).bytes_for(1)
 
 
-def _block_tokens(settings: EngineSettings, latent_widths: Iterable[int]) -> int:
+def _block_tokens(settings: EngineSettings, latent_kinds: Iterable[str]) -> int:
     usual: int = settings.rule("block_tokens")
-    return settings.integer("block_size") or max((usual, *_latent_blocks(settings, latent_widths)))
+    return settings.integer("block_size") or max((usual, *_latent_blocks(settings, latent_kinds)))
 
 
-def _alignment(deployment: Deployment, latent_widths: Collection[int], delta_net: bool) -> int:
+def _alignment(deployment: Deployment, latent_kinds: Collection[str], delta_net: bool) -> int:
     """What blocks that hold a state come in multiples of: the kernels', on some makers' cards a state's own."""
     settings = deployment.settings
     multiples: Mapping[str, int] = settings.rule("state_block_multiples") or {}
-    kind = "latent" if latent_widths else deployment.device.vendor if delta_net else ""
+    kind = "latent" if latent_kinds else deployment.device.vendor if delta_net else ""
     asked = settings.integer("block_size") if settings.rule("aligns_to_block_size") else None
     usual: int = asked or settings.rule("block_tokens")
-    return lcm(usual, multiples.get(kind, 1), *_latent_blocks(settings, latent_widths))
+    return lcm(usual, multiples.get(kind, 1), *_latent_blocks(settings, latent_kinds))
 
 
-def _latent_blocks(settings: EngineSettings, latent_widths: Iterable[int]) -> list[int]:
-    by_width: Mapping[str, Any] = settings.rule("latent_block_tokens") or {}
-    return [by_width[str(width)] for width in latent_widths if str(width) in by_width]
+def _latent_blocks(settings: EngineSettings, latent_kinds: Iterable[str]) -> list[int]:
+    by_kind: Mapping[str, Any] = settings.rule("latent_block_tokens") or {}
+    return [by_kind[kind] for kind in latent_kinds if kind in by_kind]
 
 
 def _aligned(state_bytes: int, token_bytes: int, alignment: int) -> int:

@@ -167,11 +167,14 @@ def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options)
     layers = -(-len(architecture.layers) // deployment.pipeline_parallel)
     number = captured_graphs(chosen.max_num_seqs, chosen.draft_tokens)
     expected, low, high = (
-        graphs[end]["layer_kib"] * _KIB * layers * number + graphs[end]["gib"] * GIB for end in ("expected", "low", "high")
+        graphs[end]["layer_kib"] * _KIB * layers * number + graphs[end]["gib"] * GIB
+        for end in ("expected", "low", "high")
     )
     # On unified memory the estimate is often negative, and then adds to the pool.
     spread = (0.0, 0.0, high) if device.unified else (expected, low, high)
-    yield _item("CUDA graphs", spread, f"vLLM's estimate of {number:,} graphs for max_num_seqs = {chosen.max_num_seqs:,}")
+    yield _item(
+        "CUDA graphs", spread, f"vLLM's estimate of {number:,} graphs for max_num_seqs = {chosen.max_num_seqs:,}"
+    )
 
 
 def _gib(row: Mapping[str, float]) -> Spread:

@@ -74,8 +74,8 @@ def _down_projections(layer: Layer, hidden: int) -> list[Tensor]:
 def rotary_bytes(architecture: Architecture, deployment: Deployment) -> int:
     """Tables of sines and cosines that are loaded with the weights: 2 bytes · positions · the width that is turned.
 
-    Positions are the model's whole length, whatever max_model_len is, once for each of the family's ``rotary_tables`` that
-    many times. Source: vllm/model_executor/layers/rotary_embedding/base.py, _compute_cos_sin_cache.
+    Positions are the model's whole length, whatever max_model_len is, as often as the family's ``rotary_tables`` say.
+    Source: vllm/model_executor/layers/rotary_embedding/base.py, _compute_cos_sin_cache.
     """
     tables = deployment.settings.rule("rotary_tables")
     lengths = sum(tables.get(architecture.model_type, tables["other"])) * (architecture.max_position_embeddings or 0)
