@@ -18,7 +18,7 @@ def kept_bytes(architecture: Architecture, deployment: Deployment) -> int:
     """
     settings = deployment.settings
     per_token = settings.rule("patches_per_token")
-    patches = per_token.get(architecture.model_type, per_token["other"])
+    patches: int = per_token.get(architecture.model_type, per_token["other"])
     tokens = max(options(deployment).max_num_batched_tokens, largest_image(architecture, deployment) // patches)
     return SIXTEEN_BIT_BYTES * tokens * (architecture.hidden_size + patches * _patch_elements(architecture))
 

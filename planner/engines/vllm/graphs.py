@@ -13,4 +13,4 @@ def captured_graphs(max_num_seqs: int, draft_tokens: int) -> int:
     decoded = max_num_seqs * (1 + draft_tokens)
     largest = min(2 * decoded, LARGEST_BATCH)
     sizes = [size for size in (1, 2, 4, *range(8, 256, 8), *range(256, LARGEST_BATCH + 1, 16)) if size <= largest]
-    return len(sizes) + sum(size <= decoded for size in sizes)
+    return len(sizes) + len([size for size in sizes if size <= decoded])

@@ -78,7 +78,8 @@ def rotary_bytes(architecture: Architecture, deployment: Deployment) -> int:
     Source: vllm/model_executor/layers/rotary_embedding/base.py, _compute_cos_sin_cache.
     """
     tables = deployment.settings.rule("rotary_tables")
-    lengths = sum(tables.get(architecture.model_type, tables["other"])) * (architecture.max_position_embeddings or 0)
+    times: list[int] = tables.get(architecture.model_type, tables["other"])
+    lengths = sum(times) * (architecture.max_position_embeddings or 0)
     mixers = [mixer for layer, _ in distinct_layers(architecture.layers) for mixer in layer.mixers]
     widths = [mixer.head_dim for mixer in mixers if isinstance(mixer, Attention)]
     widths += [mixer.qk_rope_head_dim for mixer in mixers if isinstance(mixer, LatentAttention)]
