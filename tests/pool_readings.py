@@ -48,6 +48,7 @@ class Reading:
     inferred: tuple[str, ...] = ()
     exact: bool = False
     circular: bool = False
+    held_out: bool = False
     skip: str = ""
     disagrees: str = ""
 

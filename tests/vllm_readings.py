@@ -30,6 +30,8 @@ class Reading:
     names one of ``checkpoints.json``, *quantization* is a checkpoint's own where the report names one that is not
     there, from *quantization_source*; *weights* is then only what its name says.
     *other_rank*: the printed pool is one rank's, and the printed blocks or tokens are those of another, which had less.
+    *complete*: the report shows the whole command, or the engine's own list of arguments that are not defaults.
+    *held_out*: it was predicted before any rule or figure was changed for it.
     """
 
     id: str
@@ -58,6 +60,7 @@ class Reading:
     pool_only: bool = False
     other_rank: bool = False
     complete: bool = False
+    held_out: bool = False
     no_prediction: str = ""
     far: str = ""
     other_weights: str = ""

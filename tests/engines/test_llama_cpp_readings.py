@@ -65,6 +65,14 @@ def test_compute_buffers_with_latent_attention_lie_within_the_spread() -> None:
     assert outside == []
 
 
+def test_compute_buffers_with_latent_attention_are_close_where_the_file_is_named() -> None:
+    """A card's step copies a matrix of experts from main memory, whose format a file with a mix of its own hides."""
+    latent = [reading for reading in readings() if not reading.skip and reading.is_latent and reading.weights]
+    found = [(one, name) for one in latent for name in COMPUTE if name in one.printed]
+    close = [one.id for one, name in found if one.figure(name) == pytest.approx(one.printed[name], rel=0.1)]
+    assert (len(close), len(found)) == (3, 4)
+
+
 def test_most_compute_buffers_are_close() -> None:
     """At least three of four: one device, keys and values, step and flash attention known."""
     found = [(reading, name) for reading in readings() for name in COMPUTE if name in reading.printed]

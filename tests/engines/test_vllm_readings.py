@@ -8,6 +8,7 @@ import pytest
 
 from planner.answer import Answer
 from planner.units import GIB
+from tests import pool_readings
 from tests.predictions import PERCENTILE, percentile
 from tests.readings import after_one_log, can_be_predicted, loaded_weights, prediction, refitted
 from tests.vllm_readings import ROUNDING_BYTES, Reading, readings
@@ -139,11 +140,16 @@ def test_every_reading_is_run_or_says_why_not() -> None:
         assert {key for key in reading.printed if "derived" in key} == set()
 
 
+def test_no_start_of_the_first_154_is_lost() -> None:
+    """128 of vLLM and 26 of other servers; those that were found later are marked, since they were predicted first."""
+    assert [sum(not one.held_out for one in found) for found in (readings(), pool_readings.readings())] == [128, 26]
+
+
 def test_skipped_readings_are_few_and_named() -> None:
     """The count is here so that a reading cannot quietly stop being run."""
     assert sum(bool(reading.skip) for reading in readings()) == 58
-    assert sum(bool(reading.disagrees) for reading in readings()) == 3
-    assert sum(reading.exact for reading in readings()) == 26
+    assert sum(bool(reading.disagrees) for reading in readings()) == 2
+    assert sum(reading.exact for reading in readings()) == 27
 
 
 def test_pools_are_predicted_from_model_card_and_flags() -> None:

@@ -11,6 +11,7 @@ from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.offload import offloaded
 from planner.engines.vllm.options import check, options
+from planner.engines.vllm.pages import in_model_format
 from planner.engines.vllm.report import null_block_bytes, report
 from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
@@ -34,6 +35,8 @@ class Vllm(PerRequest):
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        if architecture.model_type in deployment.settings.rule("model_format_states"):
+            ranks = tuple(replace(rank, layers=tuple(map(in_model_format, rank.layers))) for rank in ranks)
         if deployment.settings.flag("language_model_only"):
             ranks = tuple(replace(rank, towers=()) for rank in ranks)
         if not options(deployment).drafts_with_mtp:

@@ -108,6 +108,19 @@ def without_windows(caches: Counter[LayerCache]) -> Counter[LayerCache]:
     return found
 
 
+def in_model_format(layer: Layer) -> Layer:
+    """The same layer with recurrent states that have the model's own format."""
+    return replace(
+        layer,
+        mixers=tuple(
+            replace(mixer, states=tuple(replace(state, format=None) for state in mixer.states))
+            if isinstance(mixer, Recurrence)
+            else mixer
+            for mixer in layer.mixers
+        ),
+    )
+
+
 def _kind(attention: Attention) -> str:
     if attention.window_tokens is None:
         return FULL
