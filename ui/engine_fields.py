@@ -41,7 +41,8 @@ def engine_field() -> None:
             _more(data)
     if len(profiles := form.profile_names()) > 1:
         fields.select("profile", "Measured by", list(profiles), help=_PROFILE_HELP)
-    profile_fields.in_sidebar()
+    if data.newest or st.session_state.get("profile", form.NONE) != form.NONE:
+        profile_fields.in_sidebar()
 
 
 def runtime_note() -> None:

@@ -59,7 +59,7 @@ def saved() -> None:
     names = {name: path for name, path in profile_paths().items() if path.parent == own_folder()}
     st.header("Saved readings", anchor=False)
     if not names:
-        st.caption("None yet: save what a log shows, or bring a file in the set-up, under *Profile files*.")
+        st.caption("None yet: save what a log shows, or bring what another machine saved.")
     for number, (name, path) in enumerate(names.items()):
         try:
             profile = load_profile(path)
@@ -80,6 +80,7 @@ def saved() -> None:
                 st.button("Use", key=f"profile_use_{number}", on_click=take, args=(choices, SAVED))
             profile_fields.take_away(name, f"profile_file_{number}")
             st.button("Delete", key=f"profile_delete_{number}", on_click=_delete, args=(name,), type="tertiary")
+    profile_fields.bring("log")
     taken(SAVED)
 
 

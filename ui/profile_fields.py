@@ -12,7 +12,7 @@ from ui import form
 from ui.own_config import no_markup
 
 MAX_MB = 4
-_PROBLEM, _KEPT, _ROUND = "_profile_file_problem", "_profile_file_kept", "_profile_file_round"
+_TOLD, _ROUND = "_profile_file_told", "_profile_file_round"
 _HELP = (
     "As kvbudget log --save, python -m measure calibrate and this app write it. It is kept on this machine by its name."
 )
@@ -39,34 +39,41 @@ def take_away(name: str, key: str) -> None:
 def in_sidebar() -> None:
     """Beneath the field that chooses a profile: one from a file is kept and chosen, the chosen one is taken away."""
     with st.expander("Profile files", key="profile_files"):
-        key = f"profile_upload_{st.session_state.get(_ROUND, 0)}"
-        st.file_uploader(
-            "A profile from another machine",
-            type="json",
-            key=key,
-            max_upload_size=MAX_MB,
-            on_change=_uploaded,
-            args=(key,),
-            help=_HELP,
-        )
-        if problem := st.session_state.get(_PROBLEM):
-            st.warning(no_markup(problem), icon=":material/description:")
-        elif kept := st.session_state.pop(_KEPT, ""):
-            st.caption(f":green[:material/check_circle:] *{kept}* is kept, and the set-up asks for it.")
+        bring("sidebar")
         if (chosen := st.session_state.get("profile", form.NONE)) != form.NONE:
             take_away(chosen, "profile_chosen_file")
 
 
-def _uploaded(key: str) -> None:
+def bring(place: str) -> None:
+    """A field for a profile's file, and at the same *place* what came of it."""
+    key = f"profile_upload_{place}_{st.session_state.get(_ROUND, 0)}"
+    st.file_uploader(
+        "A profile from another machine",
+        type="json",
+        key=key,
+        max_upload_size=MAX_MB,
+        on_change=_uploaded,
+        args=(key, place),
+        help=_HELP,
+    )
+    told, problem, kept = st.session_state.get(_TOLD, ("", "", ""))
+    if told == place and problem:
+        st.warning(no_markup(problem), icon=":material/description:")
+    elif told == place:
+        del st.session_state[_TOLD]
+        st.caption(f":green[:material/check_circle:] *{kept}* is kept, and the set-up asks for it.")
+
+
+def _uploaded(key: str, place: str) -> None:
     file = st.session_state.get(key)
     if file is None:
         return
-    st.session_state.pop(_PROBLEM, None)
     name = re.sub(r"[^\w.-]+", "-", PurePath(file.name).stem, flags=re.ASCII).strip("-._")[:MAX_NAME_CHARACTERS]
     try:
         save_profile(read_profile(file.getvalue(), file.name), name)
     except PlannerError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_TOLD] = place, str(error), ""
         return
-    st.session_state["profile"] = st.session_state[_KEPT] = name
+    st.session_state["profile"] = name
+    st.session_state[_TOLD] = place, "", name
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1

@@ -176,8 +176,8 @@ def test_a_profile_is_taken_away_and_brought_as_a_file(open_app: OpenApp, profil
     (path,) = profile_folder.iterdir()
     data = path.read_bytes()
     path.unlink()
-    other = open_app()
-    other.file_uploader(key="profile_upload_0").upload("from another.json", data, "application/json").run()
+    other = open_app(page=LOG_PAGE)
+    other.file_uploader(key="profile_upload_log_0").upload("from another.json", data, "application/json").run()
     assert not other.exception
     assert [each.name for each in profile_folder.iterdir()] == ["from-another.json"]
     assert (profile_folder / "from-another.json").read_bytes() == data
@@ -186,8 +186,8 @@ def test_a_profile_is_taken_away_and_brought_as_a_file(open_app: OpenApp, profil
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1, 2", b"\x00\x01", b'{"items": "none"}'])
 def test_a_file_that_is_no_profile_is_one_sentence(open_app: OpenApp, profile_folder: Path, data: bytes) -> None:
-    app = open_app()
-    app.file_uploader(key="profile_upload_0").upload("mine.json", data, "application/json").run()
+    app = open_app(engine="vllm")
+    app.file_uploader(key="profile_upload_sidebar_0").upload("mine.json", data, "application/json").run()
     assert not app.exception
     assert "mine.json" in " ".join(warning.value for warning in app.warning)
     assert not profile_folder.exists()
