@@ -11,6 +11,8 @@ LARGEST_SHARE = 0.98
 MARGIN = 0.01
 """Of the card: what a share is moved further than the printed figures ask for."""
 VLLM_LENGTH, VLLM_SHARE = "--max-model-len", "--gpu-memory-utilization"
+SHARES = {"vllm": VLLM_SHARE, "sglang": "--mem-fraction-static"}
+"""By engine, its option for the share of the card; the setting is called the same."""
 LENGTHS = {
     "vllm": VLLM_LENGTH,
     "sglang": "--context-length",
@@ -103,21 +105,24 @@ def _states(start: Start) -> Iterator[Try]:
 
 
 def _memory(start: Start) -> Iterator[Try]:
-    """With vLLM's cache in its place what else is asked for lies outside of its share, which is then too large."""
-    if start.engine != "vllm" or stage_of(start) is not Stage.AFTER_POOL:
+    """With the cache in its place what else is asked for lies outside of its share, which is then too large."""
+    if start.engine not in SHARES or stage_of(start) is not Stage.AFTER_POOL:
         return
     card, share, missing = start.most("card"), _share(start), shortage_bytes(start)
     if card is not None and share is not None and missing is not None:
         lower = share_below(share - missing / card.value - MARGIN)
         more = format_bytes(round((share - lower) * card.value))
-        yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", f"{VLLM_SHARE} {lower:g}")
-    yield _change("Fewer requests at once: less for the sampler and graphs", "--max-num-seqs 64", starts=False)
+        option = f"{SHARES[start.engine]} {lower:g}"
+        yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option)
+    if start.engine == "vllm":
+        yield _change("Fewer requests at once: less for the sampler and graphs", "--max-num-seqs 64", starts=False)
 
 
 def _share(start: Start) -> float | None:
-    """vLLM's share of the card, as printed."""
+    """The engine's share of the card, as printed."""
+    name = SHARES.get(start.engine, "").removeprefix("--").replace("-", "_")
     try:
-        share = float(start.settings.get("gpu_memory_utilization", ""))
+        share = float(start.settings.get(name, ""))
     except ValueError:
         return None
     return share if 0 < share <= 1 else None

@@ -10,11 +10,13 @@ from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, choose
 from planner.log_shortage import Stage, share_below, shortage_bytes, stage_of
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of, with_setting, without_settings
+from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.units import format_bytes, parse_bytes
 
 UTILISATIONS = (0.92, 0.95, 0.98)
 SHARES = {
+    "vllm": "gpu_memory_utilization",
     "sglang": "mem_fraction_static",
     "tensorrt_llm": "free_gpu_memory_fraction",
     "lmdeploy": "cache_max_entry_count",
@@ -41,7 +43,7 @@ def would_start(
         return ()
     failed = Failed(choices=choices, architecture=architecture, profile=profile)
     before = failed.ask(choices)
-    if stage_of(start) is not Stage.AFTER_POOL and (missing := shortage_bytes(start)) is not None:
+    if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
         failed = _with_missing(failed, before, missing)
         before = failed.ask(choices)
     tried: dict[str, Try] = {}
@@ -84,7 +86,9 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         # What the engine may take at all is more than is free: nothing that the share is spent on changes that.
         yield from _free_share(start, failed)
         return
-    if is_vllm and stage_of(start) is Stage.AFTER_POOL:
+    is_beside = stage_of(start) is Stage.AFTER_POOL or (stage_of(start) is Stage.LOADING and before.fits)
+    if choices.engine in SHARES and is_beside:
+        # By the plan weights and cache are there: what else was asked for lies outside of the share.
         yield from _beside_the_share(start, failed)
         return
     estimate, held, longest = start.most("longest_start"), start.least("pool_tokens"), before.max_context_tokens
@@ -101,7 +105,7 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         yield from _vllm_changes(start, failed)
     elif choices.engine in SHARES:
         yield from _larger_shares(failed)
-    elif failed.choices.engine in ("llama_cpp", "ik_llama_cpp", "ollama"):
+    elif choices.engine in LLAMA_CPP:
         bare = without_settings(choices, *PLACEMENT)
         change, changed = offload(bare, failed.architecture, failed.fits)
         yield "placement", change, PLANNER, changed
@@ -121,20 +125,11 @@ def _is_larger(changed: Choices, before: Answer) -> bool:
 
 def _larger_shares(failed: Failed) -> Iterator[Change]:
     """A larger share for the cache; SGLang's is of weights and caches together."""
-    choices = failed.choices
-    name = SHARES[choices.engine]
-    chosen = choose(choices, failed.architecture)
-    if choices.engine == "sglang":
-        from planner.engines.sglang import Sglang  # only for SGLang's logs
-        from planner.engines.sglang.fraction import static_fraction
-
-        share = static_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
-    else:
-        share = chosen.deployment.settings.number(name)
-    whole = "of the card" if choices.engine == "sglang" else "of what is free"
+    name, share, whole = _share(failed)
     for higher in UTILISATIONS:
         if share < higher:
-            yield "share", f"{higher:g} {whole} instead of {share:.3g}", PLANNER, with_setting(choices, name, higher)
+            words = f"{higher:g} {whole} instead of {share:.3g}"
+            yield "share", words, PLANNER, with_setting(failed.choices, name, higher)
 
 
 def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
@@ -171,18 +166,17 @@ def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
 
 
 def _beside_the_share(start: Start, failed: Failed) -> Iterator[Change]:
-    """After the cache is allocated, graphs and the sampler's warm-up need memory that the share has not counted."""
-    settings = choose(failed.choices, failed.architecture).deployment.settings
-    share, card, missing = settings.number("gpu_memory_utilization"), start.most("card"), shortage_bytes(start)
+    """A smaller share leaves more for graphs, trial passes and samplers; these take less with fewer requests."""
+    name, share, whole = _share(failed)
+    card, missing = start.most("card"), shortage_bytes(start)
     if card is not None and missing is not None:
         lower = share_below(share - missing / card.value - MARGIN)
         room = format_bytes(round((share - lower) * card.value))
-        yield (
-            "share",
-            f"{lower:g} of the card instead of {share:g}: {room} more beside it",
-            PLANNER,
-            _with_share(failed, lower),
-        )
+        words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
+        yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
+    if failed.choices.engine != "vllm":
+        return
+    settings = choose(failed.choices, failed.architecture).deployment.settings
     left, asked = start.least("left"), start.most("allocation")
     sequences = settings.integer("max_num_seqs")
     part = 0.5 if left is None or asked is None else left.value / asked.value
@@ -193,6 +187,21 @@ def _beside_the_share(start: Start, failed: Failed) -> Iterator[Change]:
     if not settings.flag("enforce_eager"):
         eager = with_setting(failed.choices, "enforce_eager", "true")
         yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
+
+
+def _share(failed: Failed) -> tuple[str, float, str]:
+    """The setting for the cache's share, the share itself, and of what it is one; SGLang's follows the card."""
+    choices = failed.choices
+    name = SHARES[choices.engine]
+    chosen = choose(choices, failed.architecture)
+    if choices.engine == "sglang":
+        from planner.engines.sglang import Sglang  # only for SGLang's logs
+        from planner.engines.sglang.fraction import static_fraction
+
+        share = static_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
+    else:
+        share = chosen.deployment.settings.number(name)
+    return name, share, "of the card" if choices.engine in ("vllm", "sglang") else "of what is free"
 
 
 def _figures(start: Start) -> tuple[int | None, float | None, float | None]:

@@ -145,6 +145,20 @@ def test_a_log_of_another_request_than_the_plans_shows_only_what_it_prints() -> 
     assert all(one.choices is None for one in found.would_start)
 
 
+def test_memory_that_runs_out_beside_the_pool_asks_for_a_smaller_share() -> None:
+    """SGLang's graphs find nothing left: more of the card for the pool would be worse."""
+    log = (
+        "server_args=ServerArgs(model_path='Qwen/Qwen3-8B', tp_size=1, context_length=4096, mem_fraction_static=0.9)\n"
+        "[TP0] Load weight end. type=Qwen3ForCausalLM, avail mem=7.80 GB, mem usage=15.30 GB.\n"
+        "[TP0] KV Cache is allocated. #tokens: 36032, K size: 2.47 GB, V size: 2.47 GB\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 0.50 GiB. GPU 0 has a total capacity of 23.64 "
+        "GiB of which 0.10 GiB is free.\n"
+    )
+    (one,) = report(log).would_start
+    # 0.9 − 0.4 ÷ 23.64 − 0.01 = 0.873
+    assert (one.option, one.starts) == ("--mem-fraction-static 0.87", True)
+
+
 HEAD = "non-default args: {'model': 'me/mine', 'gpu_memory_utilization': 0.9, 'max_model_len': 32768}\n"
 
 
@@ -187,6 +201,12 @@ HEAD = "non-default args: {'model': 'me/mine', 'gpu_memory_utilization': 0.9, 'm
             "[TP0] Load weight begin. avail mem=20.00 GB\n[TP0] Load weight end. type=Own, avail mem=2.00 GB, mem "
             "usage=18.00 GB.\nRuntimeError: Not enough memory. Please try to increase --mem-fraction-static.",
             "--mem-fraction-static 0.92",
+        ),
+        (
+            "server_args=ServerArgs(model_path='me/mine', mem_fraction_static=0.9)\n[TP0] KV Cache is allocated. "
+            "#tokens: 36032, K size: 2.47 GB, V size: 2.47 GB\nCUDA out of memory. Tried to allocate 0.50 GiB. GPU 0 "
+            "has a total capacity of 20.00 GiB of which 0.10 GiB is free.",
+            "--mem-fraction-static 0.87",
         ),
         ("[TM][WARNING] `session_len` truncated to 4928 due to limited KV cache memory", "--session-len 4928"),
         (
