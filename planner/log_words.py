@@ -97,13 +97,19 @@ def log_title(report: LogReport) -> str:
 def log_sentence(report: LogReport) -> str:
     """The figures behind the title: for a failed start why, for one that runs how well it was foreseen."""
     if report.failure is not None:
-        said = _WHY[report.failure.kind](_figures(report), report) if report.failure.kind in _WHY else ""
-        return f"{said} {_tries_words(report.would_start)}".strip()
+        return f"{failure_words(report)} {tries_words(report.would_start)}".strip()
     compared = [row for row in report.readings if row.match is not Match.NONE]
     if not compared:
         return "These are the engine's own figures."
     good = sum(row.match is not Match.OUTSIDE for row in compared)
     return f"**{good} of {len(compared)}** figures that are predicted are as printed, or inside the predicted range."
+
+
+def failure_words(report: LogReport) -> str:
+    """Why a start failed, in its figures; nothing for one that did not."""
+    if report.failure is None or report.failure.kind not in _WHY:
+        return ""
+    return _WHY[report.failure.kind](_figures(report), report)
 
 
 def try_words(one: Try) -> str:
@@ -215,7 +221,8 @@ def _did_not_start(figures: Figures, report: LogReport) -> str:
     return "It did not start"
 
 
-def _tries_words(tries: tuple[Try, ...]) -> str:
+def tries_words(tries: tuple[Try, ...]) -> str:
+    """What stands before the changes."""
     if not tries:
         return ""
     enough = sum(one.starts for one in tries)

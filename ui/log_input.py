@@ -41,12 +41,12 @@ def source() -> str:
     return str(st.session_state.get(_NAME, ""))
 
 
-def fields() -> None:
+def fields(height: int = 220) -> None:
     """Paste, upload or an example, and what was wrong with the last try."""
     st.text_area(
-        "What your server printed, from its start on",
+        "What your server printed, from its start on: vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp, Ollama",
         key=TEXT,
-        height=220,
+        height=height,
         max_chars=MAX_CHARACTERS,
         placeholder="INFO 11-12 09:14:31 [gpu_worker.py:298] Available KV cache memory: 4.98 GiB …",
         on_change=_pasted,
@@ -59,7 +59,7 @@ def fields() -> None:
     key = f"log_upload_{st.session_state.get(_ROUND, 0)}"
     st.file_uploader(
         "Or a log file", key=key, max_upload_size=MAX_MB, on_change=_uploaded, args=(key,),
-        help="Read here and kept nowhere. vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama.",
+        help="Read here and kept nowhere.",
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from planner.launch import launch
 from planner.log_choices import Lack
 from planner.log_report import LogReport, report_log
 from planner.log_try import Try
-from planner.log_words import log_sentence, log_title, try_words
+from planner.log_words import failure_words, log_sentence, log_title, tries_words, try_words
 from planner.logs.readings import Readings
 from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
@@ -22,6 +22,7 @@ from ui.scenario import scenario
 from ui.words import engine_title
 
 SHOWN_TRIES = 3
+EXAMPLE_HEIGHT = 100
 CONCLUDED = ("The log names no card", "One request takes")
 """How notes begin that the answer itself rests on."""
 FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
@@ -38,25 +39,25 @@ def main() -> None:
 
 
 def _example() -> None:
-    """What the page makes of a log, and where one's own goes."""
+    """What the page makes of a log; one's own goes high up, so that its answer is in sight when it is read."""
     report, _ = _report(log_input.example())
-    st.caption(" · ".join(["An example, until you paste your own log below", *_words(report)]))
-    _what_happened(report)
+    st.caption(" · ".join(["An example, until you paste your own log", *_words(report)]))
+    _title(report)
+    st.markdown(failure_words(report))
+    with st.container(border=True):
+        log_input.fields(EXAMPLE_HEIGHT)
+    makes = tries_words(report.would_start)
+    st.markdown(f"In this example {makes[:1].lower()}{makes[1:]}")
     _tries(report)
     _own_words(report)
-    st.header("Paste your own log", anchor=False)
-    st.markdown(
-        "vLLM, SGLang, TensorRT-LLM, LMDeploy, llama.cpp and Ollama print where the memory goes when they start. Each "
-        "figure is put beside the planner's; for a start that failed the page says **which flag makes it start**."
-    )
-    log_input.fields()
     _figures(report)
 
 
 def _answer(readings: Readings) -> None:
     report, assumed = _report(readings)
     st.caption(" · ".join(_words(report)))
-    _what_happened(report)
+    _title(report)
+    st.markdown(log_sentence(report))
     _tries(report)
     _missing(report, assumed)
     _own_words(report)
@@ -72,10 +73,9 @@ def _answer(readings: Readings) -> None:
         st.button("Forget it", key="log_forget", on_click=log_input.forget, icon=":material/delete:")
 
 
-def _what_happened(report: LogReport) -> None:
+def _title(report: LogReport) -> None:
     icon = STARTED if report.failure is None else FAILED
     st.title(f"{icon} {log_title(report)}", anchor=False)
-    st.markdown(log_sentence(report))
 
 
 def _own_words(report: LogReport) -> None:
