@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from planner.batching.gains import Gain, Range
 from planner.batching.outcome import Outcome, Spread
+from planner.batching.pauses import Pause
+from planner.batching.queueing import Waiting
 from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
 from planner.serving import ServingOption
@@ -19,30 +21,76 @@ _SAME = 1.05
 """Less than this is the same work."""
 
 
-def schedules_title(outcomes: Mapping[Schedule, Outcome]) -> str:
-    """What refilling a free slot at once brings over waiting for the whole batch."""
+def schedules_title(outcomes: Mapping[Schedule, Outcome], all_keep_up: bool = False) -> str:
+    """What refilling a free slot at once brings over waiting for the whole batch.
+
+    Where *all_keep_up* with what comes, all do the same work in the end, and only how long it takes differs.
+    """
     static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
     work = continuous.output_tokens_per_s / static.output_tokens_per_s
     sooner = static.latency.mean_s / continuous.latency.mean_s
-    if work >= _SAME:
+    if work >= _SAME and not all_keep_up:
         return f"Refilling slots at once: {times(work)} times the work"
     if sooner >= _SAME:
-        return f"Refilling slots at once: the same work, answers {times(sooner)} times sooner"
+        return f"Refilling slots at once: answers {times(sooner)} times sooner"
     return "Refilling slots at once changes nothing here"
 
 
 def schedules_sentence(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> str:
     """How long an answer takes under each schedule."""
     static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
-    sentence = (
+    return (
         f"{continuous.requests:,} requests, {continuous.output_tokens:,} tokens of answers, {slots:,} at a time. "
-        f"The mean wait for an answer is **{time_words(static.latency.mean_s, in_steps)}** when a whole batch must "
-        f"finish, **{time_words(continuous.latency.mean_s, in_steps)}** when a free slot is refilled at once"
+        f"On average an answer is there after **{time_words(static.latency.mean_s, in_steps)}** when a whole batch "
+        f"must finish first, after **{time_words(continuous.latency.mean_s, in_steps)}** when a free slot is refilled "
+        "at once."
     )
-    chunked = outcomes.get(Schedule.CHUNKED)
-    if chunked is None:
-        return f"{sentence}."
-    return f"{sentence}, {time_words(chunked.latency.mean_s, in_steps)} with prompts in chunks."
+
+
+def limits_sentence(limits: Mapping[Schedule, float], rate: float | None, in_steps: bool) -> str:
+    """The most that each schedule takes, and whose queue grows without end at *rate*; ``None``: nobody keeps coming."""
+    static, continuous = (limits[schedule] for schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
+    most = (
+        f"These slots can take **{requests_words(continuous, in_steps)}** when refilled at once, "
+        f"{requests_words(static, in_steps)} in whole batches: {times(continuous / static)} times as many."
+    )
+    if rate is None or rate <= static:
+        return most
+    come = requests_words(rate, in_steps)
+    if rate <= continuous:
+        return (
+            f"{most} **Whole batches cannot keep up** with the {come} that come: their queue grows for as long as "
+            "requests come, and their figures are those of these requests alone."
+        )
+    return (
+        f"{most} **Neither keeps up** with the {come} that come: both queues grow for as long as requests come, and "
+        "all figures are those of these requests alone."
+    )
+
+
+def pauses_title(longest: Pause) -> str:
+    """Whether prompts in chunks make a difference."""
+    if longest.whole_s < _SAME * longest.chunked_s:
+        return "Prompts in chunks: no difference here"
+    return f"Prompts in chunks: pauses {times(longest.whole_s / longest.chunked_s)} times shorter"
+
+
+def pauses_sentence(typical: Pause, longest: Pause, chunk_tokens: int) -> str:
+    """What a whole prompt does to the others, and from which length on chunks help."""
+    first = (
+        "While a prompt is read in one step, every other answer pauses: "
+        f"**{format_seconds(typical.whole_s)}** for the typical one here, {typical.prompt_tokens:,} tokens, "
+        f"**{format_seconds(longest.whole_s)}** for the longest, {longest.prompt_tokens:,}. "
+    )
+    if longest.whole_s < _SAME * longest.chunked_s:
+        return (
+            f"{first}All of them fit into a step of {chunk_tokens:,} tokens, so chunks change nothing: they matter for "
+            "longer prompts, or with fewer tokens a step."
+        )
+    return (
+        f"{first}In steps of {chunk_tokens:,} tokens no pause is longer than **{format_seconds(longest.chunked_s)}**, "
+        "and a long prompt itself has its first token a little later. Answers as a whole take about as long either way."
+    )
 
 
 def pool_sentence(outcome: Outcome) -> str:
@@ -65,6 +113,20 @@ def pool_sentence(outcome: Outcome) -> str:
         copied = ", ".join(f"{use.evictions:,} to {use.name}" for use in outcome.tiers)
         sentence += f": copied {copied}, the others computed again." if copied else ", to be computed again."
     return sentence
+
+
+def formula_sentence(outcome: Outcome, formula: Waiting | None, in_steps: bool) -> str:
+    """How long requests wait for a slot, and what the formula of such queues says of it."""
+    if formula is None:
+        return (
+            "More requests come than the slots can take, so no formula says how long they wait: it grows without end."
+        )
+    return (
+        f"A request waits **{time_words(outcome.slot_wait_s, in_steps)}** for its slot on average, and holds it for "
+        f"{time_words(outcome.service_s, in_steps)}. The formula for such queues (M/G/c) says "
+        f"{time_words(formula.mean_s, in_steps)}, slots {formula.utilisation:.0%} busy and {formula.share:.0%} of the "
+        "requests waiting at all: good to a fifth where steps take equally long whoever is there."
+    )
 
 
 def sustained_title(found: Sustained) -> str:
@@ -93,12 +155,14 @@ def sustained_sentence(found: Sustained, slow: Sustained, fast: Sustained, targe
     )
 
 
-def requests_words(rate_per_s: float) -> str:
-    """``2.41 requests a second``, or a minute where there are fewer.
+def requests_words(rate_per_s: float, in_steps: bool = False) -> str:
+    """``2.41 requests a second``, or a minute where there are fewer; a step where a step takes a second.
 
-    >>> requests_words(2.414), requests_words(0.0916)
-    ('2.41 requests a second', '5.5 requests a minute')
+    >>> requests_words(2.414), requests_words(0.0916), requests_words(0.15, in_steps=True)
+    ('2.41 requests a second', '5.5 requests a minute', '0.15 requests a step')
     """
+    if in_steps:
+        return f"{rate_words(rate_per_s)} requests a step"
     if rate_per_s < 1:
         return f"{rate_words(60 * rate_per_s)} requests a minute"
     return f"{rate_words(rate_per_s)} requests a second"

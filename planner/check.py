@@ -6,6 +6,7 @@ from dataclasses import asdict
 from planner import performance_presets, presets
 from planner.batching.trace import RequestSet
 from planner.borders import validate
+from planner.cost import read_prices
 from planner.deployment import Device
 from planner.engine_data import Setting
 from planner.engines import ENGINES
@@ -60,6 +61,10 @@ def check_presets() -> Iterator[str]:
     yield f"{len(performance_presets.request_sets())} workloads"
     for name in performance_presets.family_devices():
         presets.find_device(name)
+    examples = performance_presets.example_prices()
+    for name in read_prices(examples.prices, "example_prices.toml"):
+        presets.find_device(name)
+    yield f"{len(examples.prices)} examples of prices"
     for constants in performance_presets.speed_constants().values():
         validate(SpeedConstants, asdict(constants), f"speed.toml: {constants.engine} on {constants.family}")
     yield f"{len(performance_presets.speed_constants())} sets of speed constants"

@@ -75,6 +75,16 @@ def cost(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamplePrices:
+    """What an hour of one card cost somewhere, by its name: to begin with, until the reader says a price."""
+
+    currency: str
+    title: str
+    source: str
+    prices: Mapping[str, float]
+
+
 def read_prices(table: Mapping[str, object], file: str) -> dict[str, float]:
     """Prices an hour of one device by its name, from a TOML table ``device = price``.
 

@@ -1,7 +1,8 @@
-"""What a page says about money and energy; ``**`` marks what to stress. Prices are in the reader's own currency."""
+"""What a page says about money and energy; ``**`` marks what to stress. Money always has its currency."""
 
 from collections.abc import Sequence
 
+from planner.cost import ExamplePrices
 from planner.cost_sweep import CostPoint
 from planner.energy import Energy
 from planner.offers import Offer
@@ -22,14 +23,28 @@ def cost_sentence(point: CostPoint, alone: CostPoint, currency: str) -> str:
     found = point.cost
     sentence = (
         f"{count_users(found.users)} at once, requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
-        f"{money(found.price_per_hour, currency)} an hour: between {money(point.low)} and {money(point.high)} over the "
-        f"speed model's range. A million prompt tokens cost **{money(found.prompt_per_million, currency)}**, a "
-        f"thousand requests **{money(THOUSAND * found.request, currency)}**."
+        f"{money(found.price_per_hour, currency)} an hour for all cards: between {money(point.low)} and "
+        f"{money(point.high, currency)} over the speed model's range. A million prompt tokens cost "
+        f"**{money(found.prompt_per_million, currency)}**, a thousand requests "
+        f"**{money(THOUSAND * found.request, currency)}**."
     )
     times = alone.cost.output_per_million / found.output_per_million if found.output_per_million else 1.0
     if found.users == 1 or times < 1.05:
         return sentence
     return f"{sentence} One user alone would pay {format_figure(times)} times as much."
+
+
+def energy_title(found: Energy) -> str:
+    """What a million answer tokens take from the plug, where no price is known."""
+    return f"A million tokens of answers take {format_figure(found.kwh_per_million_tokens)} kWh"
+
+
+def example_sentence(examples: ExamplePrices, price: float) -> str:
+    """Where a price comes from that nobody gave."""
+    return (
+        f"Assumed: {money(price, examples.currency)} an hour for one card, {examples.title} ({examples.source}). "
+        "Prices change by the week: type yours below."
+    )
 
 
 def energy_sentence(found: Energy) -> str:
@@ -81,7 +96,7 @@ def offer_name(offer: Offer) -> str:
 
 
 def money(amount: float, currency: str = "") -> str:
-    """Three digits, two decimals at least, none from a hundred on.
+    """Three digits, two decimals at least, none from a hundred on; the currency is left out beside one that has it.
 
     >>> money(0.01234), money(0.8), money(2.5, "USD"), money(1_234.5)
     ('0.0123', '0.80', '2.50 USD', '1,234')

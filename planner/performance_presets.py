@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from planner.batching.trace import RequestSet
+from planner.cost import ExamplePrices
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
 from planner.presets import PRESETS, build, find_device, load_toml
@@ -41,6 +42,12 @@ def speculation_overhead() -> DraftOverhead:
 def power_share() -> PowerShare:
     """Which part of its limit a card draws while it answers."""
     return build(PowerShare, _speed()["power"], "speed_families.toml: power")
+
+
+@cache
+def example_prices() -> ExamplePrices:
+    """Prices to begin with; their source says whose they were, and when."""
+    return build(ExamplePrices, load_toml(PRESETS / "example_prices.toml"), "example_prices.toml")
 
 
 @cache

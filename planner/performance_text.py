@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from planner.batching.outcome import Outcome, Spread
+from planner.batching.queueing import Waiting
 from planner.cost import Cost
+from planner.cost_text import money
 from planner.draft_trade import DraftPoint
 from planner.multiply_accumulates import CacheArithmetic
 from planner.performance_presets import speculation_overhead
@@ -74,16 +76,19 @@ def arithmetic_text(result: CacheArithmetic) -> str:
     )
 
 
-def cost_text(result: Cost) -> str:
+def cost_text(result: Cost, currency: str) -> str:
     """Prices of a million tokens in a sentence, then how they come about."""
+    output, prompt, hour, request = (
+        money(amount, currency)
+        for amount in (result.output_per_million, result.prompt_per_million, result.price_per_hour, result.request)
+    )
     lines = [
-        f"A million tokens of answers cost {result.output_per_million:,.2f}, a million of prompts "
-        f"{result.prompt_per_million:,.2f}, at {result.price_per_hour:,.2f} an hour.",
+        f"A million tokens of answers cost {output}, a million of prompts {prompt}, at {hour} an hour for all cards.",
         "",
         f"  {result.users:,} users, {result.prompt_tokens:,} + {result.output_tokens:,} tokens a request",
         f"  answers   {result.output_tokens_per_s:,.0f} tokens/s",
         f"  prompts   {result.prompt_tokens_per_s:,.0f} tokens/s",
-        f"  a request {result.request:.3g}",
+        f"  a request {request}",
     ]
     if (found := result.energy) is not None:
         lines += [
@@ -92,7 +97,8 @@ def cost_text(result: Cost) -> str:
             f"  power     {found.power.watts:,.0f} W ({found.power.low_watts:,.0f} to {found.power.high_watts:,.0f}), "
             f"{found.power.basis}: {found.power.source}",
         ]
-    notes = (*result.warnings, "For a server that is always this busy; an idle hour costs the same.")
+    unnamed = () if currency else ("Money is in the currency of --price; --currency gives it a name.",)
+    notes = (*result.warnings, *unnamed, "For a server that is always this busy; an idle hour costs the same.")
     return "\n".join([*lines, *(f"Note: {note}" for note in notes)])
 
 
@@ -144,7 +150,12 @@ def _tokens(point: DraftPoint) -> str:
 
 
 def outcome_text(
-    outcome: Outcome, ends: tuple[Outcome, Outcome] | None, error: float, skipped: int, warnings: Sequence[str]
+    outcome: Outcome,
+    formula: Waiting | None,
+    ends: tuple[Outcome, Outcome] | None,
+    error: float,
+    skipped: int,
+    warnings: Sequence[str],
 ) -> str:
     """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used."""
     lines = [
@@ -160,9 +171,12 @@ def outcome_text(
         lines.append(_spread_line("time per token", outcome.time_per_output_token))
     lines += [
         "",
-        f"  requests inside        {outcome.mean_in_system:,.1f} on average",
-        f"  slots taken            {outcome.slot_use:.1%}",
+        f"  requests inside        {outcome.mean_in_system:,.1f} on average: requests/s × mean latency (Little's law)",
+        f"  slots taken            {outcome.slot_use:.1%}, each for {format_seconds(outcome.service_s)} on average",
+        f"  waiting for a slot     {format_seconds(outcome.slot_wait_s)} on average",
     ]
+    if formula is not None:
+        lines[-1] += f"; {format_seconds(formula.mean_s)} by the formula of such queues (M/G/c)"
     if (pool := outcome.pool) is not None:
         lines += [
             f"  cache blocks           {pool.peak_blocks:,} at most, {pool.useful_share:.1%} of their places in use",

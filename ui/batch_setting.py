@@ -8,7 +8,7 @@ from planner.batching.outcome import Outcome
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import RANGE_LIMIT
 from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.targets import saturated
+from planner.batching.targets import mean_rate
 from planner.batching.trace import Trace
 from planner.batching_text import NAMES
 from planner.choices import Choices
@@ -17,7 +17,7 @@ from planner.served import Served, mean_tokens, served
 from ui import own_config
 from ui.pace import Pace, PaceWish, ready
 from ui.requests import AT_RANDOM, FILE, Wish, drawn_trace, file_trace
-from ui.runs import run
+from ui.runs import run, saturated_rate
 from ui.scenario import Scenario
 from ui.server_fields import ServerWish
 
@@ -25,7 +25,8 @@ BUSY = 0.8
 """How busy a server is drawn that is not told otherwise."""
 SAMPLE = 2_000
 """So many requests say what a server takes."""
-DRAWN_REQUESTS = 600
+DRAWN_REQUESTS, DRAWN_PER_SLOT = 600, 24
+"""As many are drawn as can be told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,23 @@ class Setting:
         return self.servers[Schedule.CONTINUOUS].slots
 
     @property
+    def drawn_requests(self) -> int:
+        """The first so many are shown slot by slot."""
+        return min(DRAWN_REQUESTS, DRAWN_PER_SLOT * self.slots)
+
+    @property
+    def coming(self) -> float | None:
+        """Requests a second that come whatever the server does; ``None`` where they wait for it or all are there."""
+        if self.wish.is_closed:
+            return None
+        return mean_rate(self.trace) if self.rate is None else self.rate
+
+    def limits(self) -> dict[Schedule, float]:
+        """The most requests a second that each schedule takes, by a sample of them."""
+        some = _sample(self.trace)
+        return {schedule: saturated_rate(some, server, self.step_time) for schedule, server in self.servers.items()}
+
+    @property
     def closed_loop_users(self) -> int | None:
         """As many users as slots, where each asks again."""
         return self.slots if self.wish.is_closed else None
@@ -60,7 +78,7 @@ class Setting:
     def outcomes(self) -> dict[Schedule, Outcome]:
         """What each schedule makes of the same requests."""
         return {
-            schedule: self._run(server, self.step_time, NAMES[schedule], min(DRAWN_REQUESTS, len(self.trace)))
+            schedule: self._run(server, self.step_time, NAMES[schedule], min(self.drawn_requests, len(self.trace)))
             for schedule, server in self.servers.items()
         }
 
@@ -117,13 +135,21 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish 
 
 
 def _usual_rate(plan: Scenario, wish: Wish, server: ServerWish, pace: Pace) -> float:
-    """A share of what slots that are refilled at once take, to two digits."""
+    """A share of what whole batches take, to two digits: what every schedule can serve."""
     assert plan.answer is not None
     sample = drawn_trace(replace(wish, requests=min(wish.requests, SAMPLE)), None)
     replica = _replica(plan.choices, plan.answer, sample, server, pace)
-    refilled = server.servers(replica.pool_blocks, 0.0, chunks=False)[Schedule.CONTINUOUS]
-    refilled.check(sample)
-    return float(f"{BUSY * saturated(sample, refilled, replica.step_time):.2g}")
+    whole = server.servers(replica.pool_blocks, 0.0, chunks=False)[Schedule.STATIC]
+    whole.check(sample)
+    return float(f"{BUSY * saturated_rate(sample, whole, replica.step_time):.2g}")
+
+
+def _sample(trace: Trace) -> Trace:
+    """The first of *trace*."""
+    if len(trace) <= SAMPLE:
+        return trace
+    columns = ("arrivals_s", "prompt_tokens", "output_tokens")
+    return replace(trace, **{name: getattr(trace, name)[:SAMPLE] for name in columns})
 
 
 def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:

@@ -10,6 +10,14 @@ from planner.units import format_figure
 
 _SPREADS = (("First token", "time_to_first_token"), ("Answer", "latency"), ("A token", "time_per_output_token"))
 _PERCENTILES = (("mean", "mean_s"), ("half within", "p50_s"), ("95 of 100", "p95_s"), ("99 of 100", "p99_s"))
+_KEY = (
+    "All done after",
+    "First token, 95 of 100",
+    "Answer, mean",
+    "Answer, 95 of 100",
+    "A token, mean",
+    "Slots at work",
+)
 _FIELDS = ("mean_s", "p50_s", "p90_s", "p95_s", "p99_s", "max_s")
 _POOL = ("peak_blocks", "useful_share", "reserved_share", "saved_block_share")
 
@@ -44,6 +52,11 @@ def cells(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> l
         ("… had it reserved", *("–" if pool is None else f"{pool.reserved_share:.1%}" for pool in pools)),
         ("Saved by sharing", *("–" if pool is None else f"{pool.saved_block_share:.1%}" for pool in pools)),
     ]
+
+
+def key_cells(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> list[tuple[str, ...]]:
+    """The rows that answer most questions."""
+    return [row for row in cells(outcomes, slots, in_steps) if row[0] in _KEY]
 
 
 def rows(outcomes: Mapping[Schedule, Outcome], slots: int) -> list[Row]:

@@ -29,9 +29,9 @@ class TokenPrice:
 
 
 def users_price_chart(
-    points: Sequence[TokenPrice], asked: int, memory: int | None, title: str, ink: str = colours.INK
+    points: Sequence[TokenPrice], asked: int, memory: int | None, title: str, unit: str, ink: str = colours.INK
 ) -> alt.LayerChart:
-    """Both axes by doublings; dashed beyond what memory holds."""
+    """Both axes by doublings; dashed beyond what memory holds. *unit* is that of the points."""
     last = points[-1].users
     low, high = min(point.low for point in points), max(point.high for point in points)
     x = alt.X(
@@ -46,7 +46,7 @@ def users_price_chart(
         scale=alt.Scale(type="log", domain=[low / 1.4, high * 1.3], nice=False),
         axis=alt.Axis(values=_ones_twos_fives(low, high), labelExpr=_AXIS),
     )
-    rows = [_price_row(point) for point in points]
+    rows = [_price_row(point, unit) for point in points]
     held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
     beyond = rows[max(0, len(held) - 1) :]
     base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "price", "range"))
@@ -109,15 +109,15 @@ def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -
     return finished(alt.layer(*layers), height=ROW_PX * len(rows))
 
 
-def _price_row(point: TokenPrice) -> dict[str, object]:
+def _price_row(point: TokenPrice, unit: str) -> dict[str, object]:
     return {
         "users": point.users,
         "value": point.value,
         "low": point.low,
         "high": point.high,
         "count": count_users(point.users),
-        "price": money(point.value),
-        "range": f"{money(point.low)} – {money(point.high)}",
+        "price": money(point.value, unit),
+        "range": f"{money(point.low)} – {money(point.high, unit)}",
     }
 
 

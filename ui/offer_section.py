@@ -11,11 +11,13 @@ from planner.choices import Choices
 from planner.cost_text import money, offer_name, offer_sentence, offer_title
 from planner.errors import PlannerError
 from planner.offers import Offer, find_offers
+from planner.performance_presets import example_prices
 from planner.price_files import parse_prices, prices_toml
 from planner.units import format_figure, format_seconds
 from ui import fields, form, own_config
 from ui.cost_charts import offer_bars
 from ui.figure import figure
+from ui.price_fields import UNNAMED, HourPrice
 from ui.scenario import Scenario, apply
 
 SHOWN_OFFERS = 8
@@ -24,8 +26,12 @@ TABLE = "The price table"
 _PROBLEM = "_price_problem"
 
 
-def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[int, int], currency: str) -> None:
-    """Asks for prices and a latency, and answers with the cheapest cards for users and context of the set-up."""
+def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[int, int], price: HourPrice) -> None:
+    """Asks for prices and a latency, and answers with the cheapest cards for users and context of the set-up.
+
+    Without a table of the reader's own, the examples are tried.
+    """
+    examples = example_prices()
     title, sentence, place = st.empty(), st.empty(), st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         cards = list(form.device_names())
@@ -37,8 +43,9 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
         "prices",
         "Your price table: a line a card, price of one an hour",
         MOST_CHARACTERS,
-        placeholder="rtx-4090 = 0.40\nh100-sxm = 2.50",
-        help="Names as in the list of cards, or their short names. It stands in the address: a link carries it.",
+        placeholder=prices_toml(examples.prices),
+        help="Names as in the list of cards, or their short names. It stands in the address: a link carries it. Empty: "
+        "the examples that stand there.",
     )
     with st.grid(3, min_column_width=170):
         least = fields.figure("target", "At least, tokens/s for each user", 20.0, 0.1, 1e5, step=5.0, format="%g")
@@ -49,14 +56,13 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
     title.header("Which cards are the cheapest for this?", anchor=False)
     if problem := st.session_state.get(_PROBLEM):
         st.info(problem, icon=":material/edit:")
-    if not text.strip():
-        sentence.markdown(
-            "Add the cards that you can have, with what an hour of one costs you: one to eight of each are tried, for "
-            f"{answer.users:,} × {answer.context_tokens:,} tokens."
-        )
-        return
+    is_example, currency = not text.strip(), price.currency
+    if is_example:
+        currency = examples.currency
+    elif price.is_example:
+        currency = UNNAMED  # a table of one's own is not in the currency of an example
     try:
-        prices = parse_prices(text.encode(), TABLE, is_csv=False)
+        prices = dict(examples.prices) if is_example else parse_prices(text.encode(), TABLE, is_csv=False)
         model = own_config.architecture()
         offers = _searched(plan.choices, prices, engine, request, least or 0.0, longest, hash(model), model)
     except PlannerError as error:
@@ -64,10 +70,18 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
         return
     title.header(offer_title(offers, currency), anchor=False)
     sentence.markdown(offer_sentence(offers, currency))
-    if offers:
-        with place:
+    with place:
+        if offers:
             _offer_figure(offers, currency)
             _take(plan.choices, offers)
+        tried = f"{answer.users:,} × {answer.context_tokens:,} tokens, one to eight cards of each kind"
+        if is_example:
+            st.caption(
+                f":material/info: For {tried}. Assumed prices: {examples.title} ({examples.source}). They change by "
+                "the week: type the cards that you can have, and what an hour of one costs you."
+            )
+        else:
+            st.caption(f"For {tried}.")
 
 
 @st.cache_data(max_entries=32, show_spinner="Trying every card of the table …")
@@ -106,7 +120,10 @@ def _offer_figure(offers: Sequence[Offer], currency: str) -> None:
         )
         + ".",
         key="offers",
-        columns=("Cards", "An hour", "Each, tokens/s", "First token", "Million answers", "J a token"),
+        columns=(
+            *("Cards", f"An hour, {currency}", "Each, tokens/s", "First token"),
+            *(f"Million answers, {currency}", "J a token"),
+        ),
         cells=[
             (
                 offer_name(offer),

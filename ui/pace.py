@@ -111,20 +111,6 @@ def answer_field() -> int:
     )
 
 
-def price_field() -> float | None:
-    """What an hour of one card costs, in whatever currency."""
-    return fields.figure(
-        "price",
-        "One card, price an hour",
-        None,
-        0.0,
-        1e6,
-        format="%g",
-        placeholder="such as 0.40",
-        help="Yours: rent, or electricity and what the card loses in value. None is built in.",
-    )
-
-
 def measured_field(context_tokens: int) -> float | None:
     """Tokens a second that one user was seen to get."""
     return fields.figure(

@@ -95,7 +95,7 @@ def _drawn(context_tokens: int) -> Wish:
         )
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
-        rate = _rate_field("Requests a second", "80% of what it takes") if arrival == AT_RANDOM else None
+        rate = _rate_field("Requests a second", "80% of what batches take") if arrival == AT_RANDOM else None
         seed = _seed_field()
     st.caption(f"No prompt and no answer is longer than {longest:,} tokens, half of a user's in the set-up.")
     return Wish(

@@ -13,6 +13,7 @@ from planner.batching.outcome import Outcome
 from planner.batching.server import Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime
+from planner.batching.targets import saturated
 from planner.batching.trace import Trace
 
 KEPT = 64
@@ -46,6 +47,17 @@ def run(
         while len(_runs) > KEPT:
             _runs.popitem(last=False)
     return outcome
+
+
+def saturated_rate(trace: Trace, server: Server, step_time: StepTime) -> float:
+    """The most requests a second that *server* takes of such as *trace* has."""
+    return _saturated(trace, hash(trace), server, step_time)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _saturated(_trace: Trace, trace: int, server: Server, step_time: StepTime) -> float:
+    """*trace* stands for what Streamlit would take long to tell apart."""
+    return saturated(_trace, server, step_time)
 
 
 def _with_bar(

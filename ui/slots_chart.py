@@ -17,6 +17,7 @@ MOST_SLOTS = 12
 """Slots that are drawn; more are not told apart."""
 WORK = ("#0072B2", "#2B8CC8", "#5AA5D8")
 PREFILL = colours.CACHE
+PREFILL_PX = 2
 IDLE = "#77808A44"
 _TIME_AXIS = "format(datum.value, datum.value >= 10 ? ',.0f' : '~g')"
 _BOLD = 600
@@ -52,9 +53,12 @@ def slots_chart(
     work = alt.Chart(alt.Data(values=rows)).encode(
         x=x, x2="to:Q", y=y, y2="bottom:Q", color=alt.Color("fill:N", scale=None), tooltip=tooltip("request", "what")
     )
+    # A prompt is read in a moment: without an edge of its own its colour would be thinner than a pixel.
+    prompts = work.transform_filter(f"datum.fill == '{PREFILL}'")
     layers = [
         ground.mark_rect(color=colours.RULE, fillOpacity=0.12, stroke=colours.RULE, strokeDash=[2, 3], strokeWidth=0.7),
         work.mark_rect(clip=True),
+        prompts.mark_rect(clip=True, stroke=PREFILL, strokeWidth=PREFILL_PX),
     ]
     if done_s <= end_s:
         mark = alt.Chart(alt.Data(values=[{"from": done_s}])).encode(x=x)

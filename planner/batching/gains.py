@@ -1,13 +1,13 @@
 """What refilling slots at once gains over whole batches, over many orders of the same requests."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
-from planner.batching.step_time import affine_step_time
-from planner.batching.trace import RequestSet, shuffled_trace
+from planner.batching.step_time import StepTime, affine_step_time
+from planner.batching.trace import RequestSet, Trace, shuffled_trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +52,21 @@ ASSUMPTIONS = (
 
 def gain(requests: RequestSet, assumption: Assumption, seeds: int) -> Gain:
     """Both schedules for every seed, all steps taking the same time."""
-    steps = affine_step_time(slots=requests.slots, fixed_s=1.0)
     static = Server(schedule=Schedule.STATIC, slots=requests.slots, wait_to_fill=assumption.wait_to_fill)
-    continuous = Server(schedule=Schedule.CONTINUOUS, slots=requests.slots)
+    traces = (shuffled_trace(requests, assumption.requests_per_step, seed) for seed in range(seeds))
+    throughput, latency = ratios(traces, static, affine_step_time(slots=requests.slots, fixed_s=1.0))
+    return Gain(assumption=assumption, seeds=seeds, throughput=throughput, latency=latency)
+
+
+def ratios(traces: Iterable[Trace], static: Server, step_time: StepTime) -> tuple[Range, Range]:
+    """Over *traces*: throughput of slots refilled at once over that of *static*, and *static*'s latency over theirs."""
+    continuous = replace(static, schedule=Schedule.CONTINUOUS, wait_to_fill=False)
     throughput, latency = [], []
-    for seed in range(seeds):
-        trace = shuffled_trace(requests, assumption.requests_per_step, seed)
-        before, after = simulate(trace, static, steps), simulate(trace, continuous, steps)
+    for trace in traces:
+        before, after = simulate(trace, static, step_time), simulate(trace, continuous, step_time)
         throughput.append(after.output_tokens_per_s / before.output_tokens_per_s)
         latency.append(before.latency.mean_s / after.latency.mean_s)
-    return Gain(assumption=assumption, seeds=seeds, throughput=_range(throughput), latency=_range(latency))
+    return _range(throughput), _range(latency)
 
 
 def _range(values: Sequence[float]) -> Range:

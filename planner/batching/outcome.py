@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, fsum, sqrt
 from typing import TypeVar
 
 from planner.batching.step_time import TICKS_PER_S
@@ -55,8 +55,9 @@ class Outcome:
     """What a schedule made of a trace. Times count from the first arrival; latency and TTFT from a request's own.
 
     *time_per_output_token* is that of the tokens after the first, over requests with more than one.
-    *mean_in_system* is Little's N: requests inside, averaged over time. *preemptions* that no tier took were computed
-    again.
+    *slot_wait_s*: from arrival until a slot is taken, *service_s* from then to the answer, both means;
+    *service_variation*: standard deviation ÷ mean of the latter. *mean_in_system* is Little's N: requests inside,
+    averaged over time, and that is requests_per_s · latency. *preemptions* that no tier took were computed again.
     """
 
     requests: int
@@ -67,6 +68,9 @@ class Outcome:
     latency: Spread
     time_to_first_token: Spread
     time_per_output_token: Spread | None
+    slot_wait_s: float
+    service_s: float
+    service_variation: float
     mean_in_system: float
     slot_use: float
     steps: int
@@ -89,6 +93,8 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         if tokens > 1
     ]
     total = sum(output_tokens)
+    waits = [start - arrival for arrival, start in zip(arrivals, timings.starts, strict=True)]
+    services = [(finish - start) / TICKS_PER_S for start, finish in zip(timings.starts, finishes, strict=True)]
     return Outcome(
         requests=len(arrivals),
         output_tokens=total,
@@ -98,6 +104,9 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         latency=spread(latencies),
         time_to_first_token=spread(first_waits),
         time_per_output_token=spread(paces) if paces else None,
+        slot_wait_s=sum(waits) / len(waits) / TICKS_PER_S,
+        service_s=fsum(services) / len(services),
+        service_variation=variation(services),
         mean_in_system=sum(latencies) / (end - begin),
         slot_use=timings.busy / ((end - begin) * slots),
         steps=timings.steps,
@@ -106,6 +115,16 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         pool=pool,
         bars=tuple(timings.bars),
     )
+
+
+def variation(values: Sequence[float]) -> float:
+    """The standard deviation of *values* ÷ their mean, which is above 0.
+
+    >>> variation([2.0, 2.0]), variation([1.0, 3.0])
+    (0.0, 0.5)
+    """
+    mean = fsum(values) / len(values)
+    return sqrt(fsum((value - mean) ** 2 for value in values) / len(values)) / mean
 
 
 def work_share(outcome: Outcome, slots: int) -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from planner.batching.outcome import Outcome
 from planner.errors import PlannerError
 
 
@@ -39,3 +40,13 @@ def waiting(requests_per_s: float, service_s: float, variation: float, servers: 
     share = erlang_c(servers, load)
     mean_s = share * service_s / (servers - load) * (1 + variation**2) / 2
     return Waiting(share=share, mean_s=mean_s, utilisation=load / servers)
+
+
+def waiting_by_formula(outcome: Outcome, slots: int, requests_per_s: float) -> Waiting | None:
+    """What M/G/c says of *outcome*'s slots, from how long requests held one there; ``None`` where the load is too much.
+
+    Simulated service times already depend on how busy the slots were: where steps do not, the two agree.
+    """
+    if requests_per_s * outcome.service_s >= slots:
+        return None
+    return waiting(requests_per_s, outcome.service_s, outcome.service_variation, slots)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from planner.batching.continuous import ContinuousServer
-from planner.batching.outcome import Outcome, summarise
+from planner.batching.outcome import Outcome, Timings, summarise
 from planner.batching.server import Schedule, Server
 from planner.batching.static import run_static
 from planner.batching.step_time import StepTime
@@ -57,3 +57,10 @@ def simulate_ends(
         for factor in (1 / (1 + error), 1 + error)
     )
     return fast, slow
+
+
+def timings_of(trace: Trace, server: Server, step_time: StepTime) -> Timings:
+    """When each request begins and ends, without a summary."""
+    if server.schedule is Schedule.STATIC:
+        return run_static(trace, server, step_time)
+    return ContinuousServer(trace, server, step_time).run()

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from planner.batching.continuous import ContinuousServer
 from planner.batching.outcome import Outcome
 from planner.batching.server import Server
-from planner.batching.simulate import simulate
+from planner.batching.simulate import simulate, timings_of
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.batching.trace import Trace, check_rate
 from planner.errors import PlannerError
@@ -85,9 +84,15 @@ def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target)
 
 
 def saturated(trace: Trace, server: Server, step_time: StepTime) -> float:
-    """Requests a second of *server* when all of *trace* are there at once."""
-    together = ContinuousServer(replace(trace, arrivals_s=(0.0,) * len(trace)), server, step_time).run()
-    return full_rate(together.finishes, server.slots)
+    """Requests a second of *server* when all of *trace* are there at once: more than that it never takes."""
+    together = replace(trace, arrivals_s=(0.0,) * len(trace))
+    return full_rate(timings_of(together, server, step_time).finishes, server.slots)
+
+
+def mean_rate(trace: Trace) -> float | None:
+    """Requests a second at which *trace* comes; ``None`` where all are there at once."""
+    span_s = trace.arrivals_s[-1] - trace.arrivals_s[0]
+    return (len(trace) - 1) / span_s if span_s > 0 else None
 
 
 def full_rate(finishes: Sequence[int], slots: int) -> float:

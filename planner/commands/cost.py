@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="a name from 'kvbudget devices', with --price")
     parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
     parser.add_argument("--price", type=number, help="of one device, an hour, in any currency")
+    parser.add_argument("--currency", default="", help="what money is called in the answer, such as EUR")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=8, help="requests that decode together; default 8")
@@ -79,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
     if arguments.prices is None:
         return _one_card(arguments)
-    rows = _rate_offers(arguments) if arguments.rate is not None else _offers(arguments)
+    offers = _rate_offers(arguments) if arguments.rate is not None else _offers(arguments)
+    rows = [{**row, "currency": arguments.currency} for row in offers]
     write(rows_as(arguments.format, rows, NOTHING), arguments.save, "--save")
     return DONE if rows else DOES_NOT_FIT
 
@@ -89,11 +91,11 @@ def _one_card(arguments: argparse.Namespace) -> int:
         raise PlannerError("Tables are for --prices FILE; one card's cost is text or --json.")
     result, fits = _cost(arguments)
     if arguments.format == "json":
-        text = to_json(result)
+        text = to_json(asdict(result) | {"currency": arguments.currency})
     else:
         from planner.performance_text import cost_text
 
-        text = cost_text(result)
+        text = cost_text(result, arguments.currency)
     write(f"{text}\n", arguments.save, "--save")
     return DONE if fits else DOES_NOT_FIT
 

@@ -1,11 +1,14 @@
 """What refilling gains by how requests come; common beginnings; and the words for it."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import work_share
+from planner.batching.pauses import pause
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
@@ -13,6 +16,9 @@ from planner.batching.targets import Target, saturated, sustained
 from planner.batching.trace import Lengths, Trace, synthetic_trace
 from planner.batching_text import (
     gain_words,
+    limits_sentence,
+    pauses_sentence,
+    pauses_title,
     pool_sentence,
     range_words,
     schedules_sentence,
@@ -22,8 +28,10 @@ from planner.batching_text import (
     time_words,
     times,
 )
+from planner.cli import main
 from planner.performance_presets import find_request_set
 
+METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
 STEPS = affine_step_time(slots=2, fixed_s=1.0)
 TWO = Trace(arrivals_s=(0.0,) * 4, prompt_tokens=(1,) * 4, output_tokens=(1, 9, 9, 1))
 
@@ -60,13 +68,14 @@ def test_the_words_follow_the_outcomes() -> None:
     found = outcomes()
     assert schedules_title(found) == "Refilling slots at once: 1.8 times the work"
     assert schedules_sentence(found, 2, in_steps=True) == (
-        "4 requests, 20 tokens of answers, 2 at a time. The mean wait for an answer is **14 steps** when a whole batch "
-        "must finish, **8 steps** when a free slot is refilled at once."
+        "4 requests, 20 tokens of answers, 2 at a time. On average an answer is there after **14 steps** when a whole "
+        "batch must finish first, after **8 steps** when a free slot is refilled at once."
     )
     alike = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(5, 5)))
     assert schedules_title(alike) == "Refilling slots at once changes nothing here"
     late = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(1, 9)))
-    assert schedules_title(late) == "Refilling slots at once: the same work, answers 1.8 times sooner"
+    assert schedules_title(late) == "Refilling slots at once: answers 1.8 times sooner"
+    assert schedules_title(found, all_keep_up=True) == "Refilling slots at once: answers 1.8 times sooner"
 
 
 def test_evictions_and_sharing_are_said() -> None:
@@ -108,3 +117,69 @@ def test_ratios(ratio: float, words: str) -> None:
 
 def test_steps_are_not_seconds() -> None:
     assert (time_words(12.0, True), time_words(12.0, False)) == ("12 steps", "12.00 s")
+
+
+def test_a_queue_that_grows_is_said() -> None:
+    limits = {Schedule.STATIC: 0.2, Schedule.CONTINUOUS: 0.5}
+    most = (
+        "These slots can take **0.5 requests a step** when refilled at once, 0.2 requests a step in whole batches: 2.5 "
+    )
+    for rate, words in (
+        (None, ": 2.5 times as many."),
+        (0.1, ": 2.5 times as many."),
+        (0.3, "**Whole batches cannot keep up** with the 0.3 requests a step that come: their queue grows"),
+        (0.9, "**Neither keeps up** with the 0.9 requests a step that come: both queues grow"),
+    ):
+        said = limits_sentence(limits, rate, in_steps=True)
+        assert said.startswith(most)
+        assert words in said
+    assert "keep" not in limits_sentence(limits, 0.2, in_steps=True)
+
+
+def test_what_a_schedule_takes_at_most() -> None:
+    """Two slots, answers of 1 and 9 in turn: a batch of one of each takes 9 steps, a refilled slot 5 a request."""
+    trace = Trace(arrivals_s=(0.0,) * 80, prompt_tokens=(1,) * 80, output_tokens=(1, 9) * 40)
+    static = Server(schedule=Schedule.STATIC, slots=2)
+    assert saturated(trace, static, STEPS) == pytest.approx(2 / 9, rel=0.03)
+    assert saturated(trace, replace(static, schedule=Schedule.CONTINUOUS), STEPS) == pytest.approx(2 / 5, rel=0.06)
+
+
+def test_pauses_by_hand() -> None:
+    """Steps of 20 ms and 1 ms a sequence, 0.1 ms a prompt token: 1,000 tokens beside three others, or 253 of them."""
+    times = affine_step_time(slots=4, fixed_s=0.02, per_sequence_s=0.001, per_prompt_token_s=1e-4)
+    found = pause(times, 3, 256, 1_000)
+    assert (found.whole_s, found.chunked_s) == pytest.approx((0.124, 0.024 + 0.0253))
+    short = pause(times, 3, 256, 100)
+    assert short.whole_s == short.chunked_s == pytest.approx(0.034)
+    assert pauses_title(short) == "Prompts in chunks: no difference here"
+    assert "chunks change nothing" in pauses_sentence(short, short, 256)
+    assert pauses_title(found) == "Prompts in chunks: pauses 2.5 times shorter"
+    assert "no pause is longer than **49.3 ms**" in pauses_sentence(short, found, 256)
+
+
+def test_the_table_of_method_md_is_what_300_seeds_give() -> None:
+    text = METHOD.read_text(encoding="utf-8")
+    for assumption in ASSUMPTIONS:
+        found = gain(find_request_set("skewed-64"), assumption, 300)
+        cells = [range_words(ratio).replace("–", "to") for ratio in (found.throughput, found.latency)]
+        assert f" | {' | '.join(cells)} |" in text
+
+
+def test_the_command_gives_the_range_over_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    found = gain(find_request_set("skewed-64"), ASSUMPTIONS[1], 5)
+    words = ["simulate", "--workload", "skewed-64", "--step-ms", "1000", "--rate", "0.15", "--wait-to-fill", "--seeds"]
+    assert main([*words, "5", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["throughput"]["mean"], printed["latency"]["high"]) == (found.throughput.mean, found.latency.high)
+    assert main([*words, "0"]) == 2
+
+
+def test_waiting_by_formula_beside_the_simulated_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Steps that do not depend on who is there: within a fifth, but for the half step that passes before one begins."""
+    words = ["simulate", "--requests", "4000", "--prompt", "1", "--output", "200", "--sigma", "0.6", "--step-ms", "1"]
+    assert main([*words, "--rate", "28", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["slot_wait_s"] == pytest.approx(printed["waiting_by_formula"]["mean_s"], rel=0.2, abs=0.001)
+    assert printed["mean_in_system"] == pytest.approx(printed["requests_per_s"] * printed["latency"]["mean_s"])
+    assert main([*words, "--rate", "100", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["waiting_by_formula"] is None

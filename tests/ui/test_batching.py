@@ -10,11 +10,12 @@ from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import Bar
 from planner.batching.targets import Target
 from planner.batching.trace import Lengths, synthetic_trace
-from planner.batching_text import cluster_sentence, cluster_title, option_name, rate_words
+from planner.batching_text import cluster_sentence, cluster_title, option_name
 from planner.choices import Choices
 from planner.cli import main
 from planner.performance_presets import find_request_set
 from planner.serving import ServingQuestion, serving_options
+from planner.units import format_seconds
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
@@ -40,8 +41,11 @@ def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pyt
     main([*command(app)[1:], "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert printed["requests"] == 200
-    assert app.metric[0].value == rate_words(printed["output_tokens_per_s"])
-    assert "times the work" in app.title[0].value
+    assert app.metric[2].value == format_seconds(printed["latency"]["p95_s"])
+    assert app.metric[2].delta == " – ".join(
+        format_seconds(printed[end]["latency"]["p95_s"]) for end in ("fast", "slow")
+    )
+    assert "times sooner" in app.title[0].value
 
 
 def test_the_textbooks_requests(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,32 +25,51 @@ def command(app: AppTest) -> list[str]:
 def test_the_page_says_what_the_command_line_says(
     open_app: OpenApp, capsys: pytest.CaptureFixture[str], users: str
 ) -> None:
-    app = open_app(PAGE, price="0.4", users=users)
+    app = open_app(PAGE, price="0.4", currency="EUR", users=users)
     main([*command(app)[1:], "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert printed["users"] == int(users)
-    assert app.title[0].value == f"A million tokens of answers cost {money(printed['output_per_million'])}"
+    assert app.title[0].value == f"A million tokens of answers cost {money(printed['output_per_million'], 'EUR')}"
+    assert printed["currency"] == "EUR"
     assert app.metric[1].value == money(printed["prompt_per_million"])
     assert app.metric[3].value == format_figure(printed["energy"]["joules_per_output_token"])
 
 
-def test_no_price_is_built_in(open_app: OpenApp) -> None:
+def test_it_opens_on_an_answer_that_says_what_is_assumed(open_app: OpenApp) -> None:
     app = open_app(PAGE)
-    assert app.title[0].value == "What does an hour of one card cost you?"
+    assert app.title[0].value.startswith("A million tokens of answers cost ")
+    assert app.title[0].value.endswith(" USD")
+    assert "Assumed: 0.34 USD an hour for one card" in words(app)
+    assert "Price of a million answer tokens, USD, over users" in alt_texts(app)
+    assert any("The cheapest that does it" in str(header.value) for header in app.header)
+    assert "Assumed prices: " in words(app)
+    own = words(open_app(PAGE, price="0.5"))
+    assert "Assumed: " not in own
+    assert "of your currency" in own
+
+
+def test_without_an_example_it_opens_on_energy(open_app: OpenApp) -> None:
+    app = open_app(PAGE, device="rtx-4080", weights="int8")
+    assert app.title[0].value.startswith("A million tokens of answers take ")
+    assert app.title[0].value.endswith(" kWh")
     assert [metric.value for metric in app.metric[:2]] == ["–", "–"]
-    assert "Energy joules per answer token over users" in alt_texts(app)
+    assert "Energy, joules per answer token, over users" in alt_texts(app)
+
+
+def test_a_card_of_which_nothing_is_known_asks(open_app: OpenApp) -> None:
+    assert open_app(PAGE, device="tpu-v5e").title[0].value == "What does an hour of one card cost you?"
 
 
 def test_the_cheapest_cards_of_a_table_in_the_link(open_app: OpenApp, tmp_path, capsys) -> None:
-    app = open_app(PAGE, prices=PRICES, users="8", context="4096")
+    app = open_app(PAGE, prices=PRICES, users="8", context="4096", price="0.4", currency="EUR")
     table = tmp_path / "prices.toml"
     table.write_text(PRICES)
     asked = ["--users", "8", "--context", "4096", "--prompt", "3584", "--output", "512", "--overhead", "1.5GiB"]
     main(["cost", "--model", "llama-3.1-8b", "--prices", str(table), *asked, "--min-tokens-per-s", "20", "--json"])
     first = json.loads(capsys.readouterr().out)[0]
     title = next(str(header.value) for header in app.header if "cheapest" in str(header.value))
-    assert title.endswith(f"{money(first['price_per_hour'])} an hour")
-    assert f"**{money(first['output_per_million'])}**" in words(app)
+    assert title.endswith(f"{money(first['price_per_hour'], 'EUR')} an hour")
+    assert f"**{money(first['output_per_million'], 'EUR')}**" in words(app)
 
 
 def test_an_offer_goes_into_the_set_up(open_app: OpenApp) -> None:
@@ -109,7 +128,7 @@ def test_a_taste_of_it_on_the_page_speed(open_app: OpenApp) -> None:
 
 def test_the_curve_ends_where_memory_does() -> None:
     points = [TokenPrice(users=users, value=8 / users, low=7 / users, high=9 / users) for users in (1, 2, 4, 8)]
-    chart = users_price_chart(points, 2, 4, "price")
+    chart = users_price_chart(points, 2, 4, "price", "EUR")
     assert "memory full: 4" in str(chart.to_dict())
-    assert "you, 2 users: 4.00" in str(chart.to_dict())
+    assert "you, 2 users: 4.00 EUR" in str(chart.to_dict())
     assert [row["users"] for row in values(chart)[:4]] == [1, 2, 4, 8]

@@ -1,19 +1,17 @@
 """Batching: who waits for whom, what refilling slots at once gains, and what the paged cache holds and wastes."""
 
-import math
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
 
-from planner.batching.outcome import Bar, Outcome, work_share
+from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
 from planner.batching_text import (
-    NAMES,
-    TERMS,
-    pool_sentence,
+    limits_sentence,
     rate_words,
+    requests_words,
     schedules_sentence,
     schedules_title,
     time_words,
@@ -21,21 +19,18 @@ from planner.batching_text import (
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
 from planner.units import format_seconds
-from ui import batch_table, colours, page
-from ui.batch_setting import DRAWN_REQUESTS, Setting, setting
-from ui.export import download_buttons
-from ui.figure import figure
+from ui import page
+from ui.batch_sections import queue_section, schedules_table, timelines
+from ui.batch_setting import Setting, setting
 from ui.gains_section import gains_section
-from ui.html_table import html_table, swatches
 from ui.pace import command, pace_fields, pace_words, say_problem
 from ui.patience_section import patience_section
+from ui.pause_section import pause_section
 from ui.requests import AT_ONCE, FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
 from ui.scenario import Scenario, scenario
 from ui.server_fields import server_fields
-from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
 from ui.words import set_up_line
 
-TABLE_ROWS = 200
 MOST_USUAL_SLOTS = 1_024
 """No set-up asks for more slots than this by itself: servers have fewer, and a step time is planned for each."""
 
@@ -70,8 +65,10 @@ def main() -> None:
         _verdict(found, outcomes)
     if found.pace is not None:
         say_problem(found.pace)
-    _timelines(found, outcomes)
-    _table(found, outcomes)
+    timelines(found, outcomes)
+    schedules_table(found, outcomes)
+    queue_section(found, outcomes[Schedule.CONTINUOUS])
+    pause_section(found)
     if pace_wish is not None:
         patience_section(plan, found, pace_wish)
     gains_section(textbook)
@@ -84,15 +81,19 @@ def main() -> None:
 
 def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     in_steps = found.wish.in_steps
-    best, ends = outcomes[Schedule.CONTINUOUS], found.range()
-    st.title(schedules_title(outcomes), anchor=False)
-    st.markdown(schedules_sentence(outcomes, found.slots, in_steps))
+    best, ends, limits = outcomes[Schedule.CONTINUOUS], found.range(), found.limits()
+    all_keep_up = found.coming is not None and found.coming <= limits[Schedule.STATIC]
+    st.title(schedules_title(outcomes, all_keep_up), anchor=False)
+    st.markdown(
+        f"{schedules_sentence(outcomes, found.slots, in_steps)} {limits_sentence(limits, found.coming, in_steps)}"
+    )
     with st.grid(4, min_column_width=150):
+        most, _, unit = requests_words(limits[Schedule.CONTINUOUS], in_steps).partition(" ")
         page.number(
-            f"Tokens a {'step' if in_steps else 'second'}",
-            rate_words(best.output_tokens_per_s),
-            _between(ends and ends[::-1], lambda outcome: rate_words(outcome.output_tokens_per_s))
-            or "refilled at once",
+            unit.capitalize(),
+            most,
+            f"at most; {_in_batches(limits, in_steps)} in batches",
+            help="What the slots can take, with everybody there at the start. Where more come, the queue only grows.",
         )
         page.number(
             "First token (95%)",
@@ -117,94 +118,18 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
+def _in_batches(limits: Mapping[Schedule, float], in_steps: bool) -> str:
+    """What whole batches take, in the unit of refilled slots."""
+    a_minute = not in_steps and limits[Schedule.CONTINUOUS] < 1
+    return rate_words(limits[Schedule.STATIC] * (60 if a_minute else 1))
+
+
 def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], str]) -> str:
     """The figure with steps of the fast and of the slow end; empty where there is no range."""
     if ends is None:
         return ""
     first, second = map(words, ends)
     return first if first == second else f"{first} – {second}"
-
-
-def _timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
-    st.header("Who holds which slot, and when", anchor=False)
-    part = len(found.trace) > DRAWN_REQUESTS
-    bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, Schedule.CONTINUOUS)}
-    ends = {each: max(bar.end_s for bar in drawn) for each, drawn in bars.items()}
-    end_s = ends[Schedule.CONTINUOUS] if part else max(ends.values())
-    unit = "steps: one makes a token in every busy slot" if found.wish.in_steps else "seconds"
-    for schedule, last_s in ends.items():
-        outcome = outcomes[schedule]
-        share = work_share(outcome, found.slots)
-        st.markdown(f"**{NAMES[schedule]}** ({TERMS[schedule]}) · {share:.0%} of the slots' places made a token")
-        drawn = tuple(bar for bar in bars[schedule] if bar.slot < MOST_SLOTS)
-        figure(
-            slots_chart,
-            drawn,
-            found.slots,
-            math.inf if part else last_s,
-            end_s,
-            unit,
-            alt=f"{NAMES[schedule]}: {found.slots:,} slots over time, {share:.0%} of their places made a token, "
-            f"all done after {time_words(outcome.makespan_s, found.wish.in_steps)}.",
-            key=f"slots_{schedule}",
-            columns=("Request", "Slot", "What", "From", "To"),
-            cells=[_bar_cells(bar) for bar in drawn[:TABLE_ROWS]],
-            rows=[_bar_row(bar) for bar in drawn],
-            text=(2,),
-        )
-    st.html(swatches(((WORK[0], "an answer being written"), (PREFILL, "a prompt being read"), (IDLE, "held or idle"))))
-    _say_part(found, part)
-
-
-def _bars(found: Setting, outcome: Outcome) -> tuple[Bar, ...]:
-    """The stretches of slots, counted from the first arrival as all times are."""
-    return tuple(
-        replace(bar, start_s=bar.start_s - found.begin_s, end_s=bar.end_s - found.begin_s) for bar in outcome.bars
-    )
-
-
-def _say_part(found: Setting, part: bool) -> None:
-    """That a picture shows some of the requests, or of the slots."""
-    some = [f"the first {DRAWN_REQUESTS:,} of {len(found.trace):,} requests"] if part else []
-    if found.slots > MOST_SLOTS:
-        some.append(f"the first {MOST_SLOTS} of {found.slots:,} slots")
-    if some:
-        st.caption(f"Drawn: {' in '.join(some)}. The figures are those of all.")
-
-
-def _bar_cells(bar: Bar) -> tuple[str, ...]:
-    return f"{bar.request + 1:,}", f"{bar.slot + 1:,}", bar.phase, f"{bar.start_s:.4g}", f"{bar.end_s:.4g}"
-
-
-def _bar_row(bar: Bar) -> dict[str, object]:
-    return {
-        "request": bar.request,
-        "slot": bar.slot,
-        "phase": bar.phase,
-        "start_s": bar.start_s,
-        "end_s": bar.end_s,
-    }
-
-
-def _table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
-    st.header("What each schedule makes of the same requests", anchor=False)
-    st.markdown(pool_sentence(outcomes[Schedule.CONTINUOUS]))
-    cells = batch_table.cells(outcomes, found.slots, found.wish.in_steps)
-    st.html(html_table(batch_table.columns(outcomes), cells))
-    st.caption(
-        "Times count from a request's own arrival; *a token* is the pace after the first. A whole batch reserves what "
-        "it needs before it starts, so it has no blocks to share out."
-    )
-    with st.expander("As files", key="files", on_change="rerun") as box:
-        if box.open:
-            bars = _bars(found, outcomes[Schedule.CONTINUOUS])
-            end_s = max(bar.end_s for bar in bars)
-            download_buttons(
-                batch_table.rows(outcomes, found.slots),
-                lambda: slots_chart(bars, found.slots, end_s, end_s, "seconds", colours.PRINT_INK),
-                "kv-budget-schedules",
-                key="schedules",
-            )
 
 
 def _command(plan: Scenario, found: Setting) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner.cost import SECONDS_PER_HOUR
 from planner.cost_sweep import CostPoint, cost_at, cost_over_users
-from planner.cost_text import cost_sentence, cost_title, energy_sentence, money
+from planner.cost_text import cost_sentence, cost_title, energy_sentence, energy_title, money
 from planner.energy import Power, device_power, stated_power
 from planner.errors import PlannerError
 from planner.performance_presets import power_share
@@ -17,7 +17,8 @@ from ui import fields, page
 from ui.cost_charts import TokenPrice, users_price_chart
 from ui.figure import figure
 from ui.offer_section import offers_section
-from ui.pace import Pace, answer_field, command, pace_fields, pace_words, price_field, prompt_tokens, ready, say_problem
+from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
+from ui.price_fields import HourPrice, price_fields
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line
 
@@ -32,10 +33,7 @@ def main() -> None:
         return
     top = st.container()
     with st.grid(4, min_column_width=150):
-        price = price_field()
-        currency = fields.text(
-            "currency", "Currency", 8, placeholder="such as EUR", help="Only a word: nothing is changed."
-        )
+        price = price_fields(plan.chosen.deployment.device.name)
         answer_tokens = answer_field()
         watts = fields.figure(
             "watts",
@@ -52,21 +50,21 @@ def main() -> None:
         pace = ready(plan, wish)
         prompt, output = prompt_tokens(pace.context_tokens, answer_tokens)
         power = _power(plan, watts)
-        point, points = _points(pace, price, prompt, output, power)
+        point, points = _points(pace, price.hourly, prompt, output, power)
     except PlannerError as error:
         with top:
             page.problem(str(error))
     else:
         with top:
-            _verdict(point, points[0], price, currency)
+            _verdict(point, points[0], price)
             page.as_if_it_fitted(pace.answer)
         say_problem(pace)
-        if price or power:
-            _load(pace, points, price, currency)
-        if point.cost.energy is not None:
+        if price.hourly or power:
+            _load(pace, points, price)
+        if point.cost.energy is not None and price.hourly:
             st.header("Energy of a token", anchor=False)
             st.markdown(energy_sentence(point.cost.energy))
-        offers_section(plan, plan.answer, wish.engine, (prompt, output), currency)
+        offers_section(plan, plan.answer, wish.engine, (prompt, output), price)
         _command(plan, pace, price, watts, prompt, output)
     page.next_links(
         ("ui/pages/speed.py", "How fast is it?", ":material/speed:"),
@@ -112,27 +110,30 @@ def _points(
     return own, points
 
 
-def _verdict(point: CostPoint, alone: CostPoint, price: float | None, currency: str) -> None:
-    found = point.cost
-    if price:
+def _verdict(point: CostPoint, alone: CostPoint, price: HourPrice) -> None:
+    found, currency = point.cost, price.currency
+    energy = found.energy
+    if price.hourly:
         st.title(cost_title(point, currency), anchor=False)
         st.markdown(cost_sentence(point, alone, currency))
+        price.say_where_from()
+    elif energy is not None:
+        st.title(energy_title(energy), anchor=False)
+        st.markdown(f"{energy_sentence(energy)} What an hour of the card costs comes on top: type it below.")
     else:
         st.title("What does an hour of one card cost you?", anchor=False)
-        st.markdown(
-            "Type it below: then every token has a price. None is built in, for prices change by the week. "
-            "Energy is known without."
-        )
+        st.markdown("Type it below: then every token has a price. Of this card neither a price nor its power is known.")
     hour = SECONDS_PER_HOUR * found.output_tokens_per_s
-    energy = found.energy
     with st.grid(4, min_column_width=150):
         page.number(
             "1M answer tokens",
-            money(found.output_per_million) if price else "–",
-            f"{money(point.low)} – {money(point.high)}" if price else "needs a price",
+            money(found.output_per_million) if price.hourly else "–",
+            f"{money(point.low)} – {money(point.high, currency)}" if price.hourly else "needs a price",
         )
         page.number(
-            "1M prompt tokens", money(found.prompt_per_million) if price else "–", currency or "in your currency"
+            "1M prompt tokens",
+            money(found.prompt_per_million) if price.hourly else "–",
+            currency if price.hourly else "needs a price",
         )
         page.number("Answer tokens an hour", f"{hour:,.0f}", f"{found.users:,} users at once")
         page.number(
@@ -144,29 +145,40 @@ def _verdict(point: CostPoint, alone: CostPoint, price: float | None, currency: 
         )
 
 
-def _load(pace: Pace, points: Sequence[CostPoint], price: float | None, currency: str) -> None:
-    less = "the cheaper a token" if price else "the less energy a token takes"
+def _load(pace: Pace, points: Sequence[CostPoint], price: HourPrice) -> None:
+    less = "the cheaper a token" if price.hourly else "the less energy a token takes"
     st.header(f"The more share the hour, {less}", anchor=False)
     memory = pace.answer.max_users
-    drawn = [_price(point) if price else _joules(point) for point in points]
-    what = "per million answer tokens" if price else "joules per answer token"
+    drawn = [_price(point) if price.hourly else _joules(point) for point in points]
+    what = f"a million answer tokens, {price.currency}" if price.hourly else "joules per answer token"
     figure(
         users_price_chart,
         drawn,
         pace.users,
         memory,
-        f"{what}, {currency}" if price and currency else what,
-        alt=f"{'Price' if price else 'Energy'} {what} over users: "
+        what,
+        price.currency if price.hourly else "J",
+        alt=f"{'Price of' if price.hourly else 'Energy,'} {what}, over users: "
         + "; ".join(f"{point.users:,}: {money(point.value)}" for point in drawn[:: max(1, len(drawn) // 8)])
         + ".",
         key="load",
-        columns=("Users", "Million answers", "Million prompts", "Answers, tokens/s", "J a token"),
-        cells=[_cells(point, price) for point in points],
+        columns=(
+            "Users",
+            _of("Million answers", price),
+            _of("Million prompts", price),
+            "Answers, tokens/s",
+            "J a token",
+        ),
+        cells=[_cells(point, bool(price.hourly)) for point in points],
         rows=[_row(point) for point in points],
         wide_only=(2,),
         own=next(index for index, point in enumerate(points) if point.cost.users == pace.users),
     )
     st.caption("Of a server that is always this busy: an idle hour costs the same. Dashed: more than memory holds.")
+
+
+def _of(words: str, price: HourPrice) -> str:
+    return f"{words}, {price.currency}" if price.hourly else words
 
 
 def _price(point: CostPoint) -> TokenPrice:
@@ -181,12 +193,12 @@ def _joules(point: CostPoint) -> TokenPrice:
     )
 
 
-def _cells(point: CostPoint, price: float | None) -> tuple[str, ...]:
+def _cells(point: CostPoint, has_price: bool) -> tuple[str, ...]:
     found = point.cost
     return (
         f"{found.users:,}",
-        f"{money(found.output_per_million)}\n{money(point.low)} – {money(point.high)}" if price else "–",
-        money(found.prompt_per_million) if price else "–",
+        f"{money(found.output_per_million)}\n{money(point.low)} – {money(point.high)}" if has_price else "–",
+        money(found.prompt_per_million) if has_price else "–",
         format_figure(found.output_tokens_per_s),
         "–" if found.energy is None else format_figure(found.energy.joules_per_output_token),
     )
@@ -207,11 +219,13 @@ def _row(point: CostPoint) -> dict[str, object]:
     }
 
 
-def _command(plan: Scenario, pace: Pace, price: float | None, watts: float | None, prompt: int, output: int) -> None:
-    if not price:
+def _command(plan: Scenario, pace: Pace, price: HourPrice, watts: float | None, prompt: int, output: int) -> None:
+    if not price.hourly:
         return
     st.header("The same in a terminal", anchor=False)
-    words = ["--price", f"{price:g}", "--prompt", str(prompt), "--output", str(output), *pace_words(pace)]
+    named = ["--currency", price.option] if price.option else []
+    words = ["--price", f"{price.hourly:g}", *named, "--prompt", str(prompt), "--output", str(output)]
+    words += pace_words(pace)
     words += [] if watts is None else ["--watts", f"{watts:g}"]
     users = ["--users", "1"] if plan.choices.users == 1 else []  # its default is another
     st.code(command(replace(plan.choices, context=None), "cost", *users, *words), language=None, wrap_lines=True)

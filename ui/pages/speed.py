@@ -25,11 +25,11 @@ from ui.pace import (
     command,
     pace_fields,
     pace_words,
-    price_field,
     prompt_tokens,
     ready,
     say_problem,
 )
+from ui.price_fields import price_fields
 from ui.scenario import scenario
 from ui.speed_sections import context_section, first_token_section, knee_section, phases_section
 from ui.words import set_up_line
@@ -119,19 +119,19 @@ def _verdict(result: SpeedAnswer, fast: UserRange, target: float) -> None:
 def _cost(pace: Pace, prompt: int, output: int) -> None:
     """A taste of the page Cost."""
     title, sentence = st.empty(), st.empty()
-    price = price_field()
+    with st.grid(2, min_column_width=170):
+        price = price_fields(pace.chosen.deployment.device.name)
     title.header("What a token costs", anchor=False)
-    if price:
-        asked = {"price_per_hour": pace.chosen.deployment.device_count * price, "prompt_tokens": prompt}
+    if price.hourly:
+        asked = {"price_per_hour": pace.chosen.deployment.device_count * price.hourly, "prompt_tokens": prompt}
         own, alone = (
             cost_at(pace.model, pace.constants, users=users, output_tokens=output, **asked) for users in (pace.users, 1)
         )
-        title.header(cost_title(own, ""), anchor=False)
-        sentence.markdown(cost_sentence(own, alone, ""))
+        title.header(cost_title(own, price.currency), anchor=False)
+        sentence.markdown(cost_sentence(own, alone, price.currency))
+        price.say_where_from()
     else:
-        sentence.markdown(
-            "That depends on what an hour of one card costs you. No price is built in: they change by the week."
-        )
+        sentence.markdown("That depends on what an hour of one card costs you: type it, and every token has a price.")
     st.page_link(COST_PAGE, label="The cheapest card, and the energy of a token", icon=":material/payments:")
 
 

@@ -1,0 +1,119 @@
+"""What each schedule makes of the same requests: slot by slot, in a few figures, and in all of them."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from planner.batching.outcome import Bar, Outcome, work_share
+from planner.batching.queueing import waiting_by_formula
+from planner.batching.server import Schedule
+from planner.batching_text import NAMES, TERMS, formula_sentence, pool_sentence, time_words
+from ui import batch_table, colours
+from ui.batch_setting import Setting
+from ui.export import download_buttons
+from ui.figure import figure
+from ui.html_table import html_table, swatches
+from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
+
+TABLE_ROWS = 200
+
+
+def timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
+    st.header("Who holds which slot, and when", anchor=False)
+    part = len(found.trace) > found.drawn_requests
+    bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, Schedule.CONTINUOUS)}
+    ends = {each: max(bar.end_s for bar in drawn) for each, drawn in bars.items()}
+    end_s = ends[Schedule.CONTINUOUS] if part else max(ends.values())
+    unit = "steps: one makes a token in every busy slot" if found.wish.in_steps else "seconds"
+    for schedule, last_s in ends.items():
+        outcome = outcomes[schedule]
+        share = work_share(outcome, found.slots)
+        st.markdown(f"**{NAMES[schedule]}** ({TERMS[schedule]}) · {share:.0%} of the slots' places made a token")
+        drawn = tuple(bar for bar in bars[schedule] if bar.slot < MOST_SLOTS)
+        figure(
+            slots_chart,
+            drawn,
+            found.slots,
+            math.inf if part else last_s,
+            end_s,
+            unit,
+            alt=f"{NAMES[schedule]}: {found.slots:,} slots over time, {share:.0%} of their places made a token, "
+            f"all done after {time_words(outcome.makespan_s, found.wish.in_steps)}.",
+            key=f"slots_{schedule}",
+            columns=("Request", "Slot", "What", "From", "To"),
+            cells=[_bar_cells(bar) for bar in drawn[:TABLE_ROWS]],
+            rows=[_bar_row(bar) for bar in drawn],
+            text=(2,),
+        )
+    st.html(
+        swatches(
+            (
+                (WORK[0], "an answer being written"),
+                (PREFILL, "a prompt being read, 2 px wide at least"),
+                (IDLE, "held or idle"),
+            )
+        )
+    )
+    _say_part(found, part)
+
+
+def _bars(found: Setting, outcome: Outcome) -> tuple[Bar, ...]:
+    """The stretches of slots, counted from the first arrival as all times are."""
+    return tuple(
+        replace(bar, start_s=bar.start_s - found.begin_s, end_s=bar.end_s - found.begin_s) for bar in outcome.bars
+    )
+
+
+def _say_part(found: Setting, part: bool) -> None:
+    """That a picture shows some of the requests, or of the slots."""
+    some = [f"the first {found.drawn_requests:,} of {len(found.trace):,} requests"] if part else []
+    if found.slots > MOST_SLOTS:
+        some.append(f"the first {MOST_SLOTS} of {found.slots:,} slots")
+    if some:
+        st.caption(f"Drawn: {' in '.join(some)}. The figures are those of all.")
+
+
+def _bar_cells(bar: Bar) -> tuple[str, ...]:
+    return f"{bar.request + 1:,}", f"{bar.slot + 1:,}", bar.phase, f"{bar.start_s:.4g}", f"{bar.end_s:.4g}"
+
+
+def _bar_row(bar: Bar) -> dict[str, object]:
+    return {
+        "request": bar.request,
+        "slot": bar.slot,
+        "phase": bar.phase,
+        "start_s": bar.start_s,
+        "end_s": bar.end_s,
+    }
+
+
+def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
+    st.header("What each schedule makes of the same requests", anchor=False)
+    st.markdown(pool_sentence(outcomes[Schedule.CONTINUOUS]))
+    columns = batch_table.columns(outcomes)
+    st.html(html_table(columns, batch_table.key_cells(outcomes, found.slots, found.wish.in_steps)))
+    st.caption("Times count from a request's own arrival; *a token* is the pace after the first.")
+    with st.expander("All figures: means and percentiles, slots, blocks; and as files", key="files") as box:
+        if box.open:
+            st.html(html_table(columns, batch_table.cells(outcomes, found.slots, found.wish.in_steps)))
+            st.caption(
+                "A whole batch reserves what it needs before it starts, so it has no blocks to share out. *Requests "
+                "inside* is requests a second times the mean answer: Little's law, which holds for every schedule."
+            )
+            bars = _bars(found, outcomes[Schedule.CONTINUOUS])
+            end_s = max(bar.end_s for bar in bars)
+            download_buttons(
+                batch_table.rows(outcomes, found.slots),
+                lambda: slots_chart(bars, found.slots, end_s, end_s, "seconds", colours.PRINT_INK),
+                "kv-budget-schedules",
+                key="schedules",
+            )
+
+
+def queue_section(found: Setting, outcome: Outcome) -> None:
+    """How long requests wait for a slot, beside the formula for such queues."""
+    if found.rate is None or found.wish.is_closed:
+        return
+    st.markdown(formula_sentence(outcome, waiting_by_formula(outcome, found.slots, found.rate), found.wish.in_steps))

@@ -1,0 +1,56 @@
+"""When prompts in chunks matter: how long everybody's answers pause while one prompt is read."""
+
+import streamlit as st
+
+from planner.batching.outcome import percentile
+from planner.batching.pauses import Pause, pause, pauses
+from planner.batching.server import Schedule
+from planner.batching_text import pauses_sentence, pauses_title
+from planner.units import format_seconds
+from ui.batch_setting import Setting
+from ui.figure import figure
+from ui.pause_chart import pause_chart
+
+SHORTEST, BEYOND = 64, 4
+"""Where the picture begins, and how many times the longest prompt, or a step, it goes on."""
+
+
+def pause_section(found: Setting) -> None:
+    """Pauses over the length of a prompt, the reader's own marked."""
+    chunked = found.servers.get(Schedule.CHUNKED)
+    if chunked is None or chunked.max_num_batched_tokens is None:
+        return
+    others, chunk = found.slots - 1, chunked.max_num_batched_tokens
+    prompts = found.trace.prompt_tokens
+    typical, longest = (
+        pause(found.step_time, others, chunk, tokens) for tokens in (percentile(sorted(prompts), 0.5), max(prompts))
+    )
+    st.header(pauses_title(longest), anchor=False)
+    st.markdown(pauses_sentence(typical, longest, chunk))
+    end = BEYOND * max(chunk, longest.prompt_tokens, SHORTEST)
+    drawn = [2**power for power in range(SHORTEST.bit_length() - 1, end.bit_length())]
+    own = (typical.prompt_tokens, longest.prompt_tokens)
+    points = pauses(found.step_time, others, chunk, (*drawn, chunk, *(tokens for tokens in own if tokens > SHORTEST)))
+    marked = [("typical", typical), ("longest here", longest)]
+    figure(
+        pause_chart,
+        points,
+        [(name, point) for name, point in marked if point.prompt_tokens >= SHORTEST],
+        alt="Pause of the other answers over the prompt's length: "
+        + "; ".join(f"{point.prompt_tokens:,} tokens {_words(point)}" for point in points if point.prompt_tokens in own)
+        + ".",
+        key="pauses",
+        columns=("Prompt, tokens", "Read whole", "In chunks"),
+        cells=[
+            (f"{point.prompt_tokens:,}", format_seconds(point.whole_s), format_seconds(point.chunked_s))
+            for point in points
+        ],
+        rows=[
+            {"prompt_tokens": point.prompt_tokens, "whole_s": point.whole_s, "chunked_s": point.chunked_s}
+            for point in points
+        ],
+    )
+
+
+def _words(point: Pause) -> str:
+    return f"{format_seconds(point.whole_s)} whole, {format_seconds(point.chunked_s)} in chunks"
