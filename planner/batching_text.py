@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from planner.batching.gains import Gain, Range
 from planner.batching.outcome import Outcome, Spread
-from planner.batching.pauses import Pause
-from planner.batching.queueing import Waiting
 from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
+from planner.paging import mean_last_block_waste
 from planner.serving import ServingOption
 from planner.units import format_figure, format_seconds
 
@@ -17,7 +16,7 @@ NAMES = {
     Schedule.CHUNKED: "Refilled, prompts in chunks",
 }
 TERMS = {Schedule.STATIC: "static", Schedule.CONTINUOUS: "continuous", Schedule.CHUNKED: "chunked prefill"}
-_SAME = 1.05
+SAME = 1.05
 """Less than this is the same work."""
 
 
@@ -29,9 +28,9 @@ def schedules_title(outcomes: Mapping[Schedule, Outcome], all_keep_up: bool = Fa
     static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
     work = continuous.output_tokens_per_s / static.output_tokens_per_s
     sooner = static.latency.mean_s / continuous.latency.mean_s
-    if work >= _SAME and not all_keep_up:
+    if work >= SAME and not all_keep_up:
         return f"Refilling slots at once: {times(work)} times the work"
-    if sooner >= _SAME:
+    if sooner >= SAME:
         return f"Refilling slots at once: answers {times(sooner)} times sooner"
     return "Refilling slots at once changes nothing here"
 
@@ -47,52 +46,6 @@ def schedules_sentence(outcomes: Mapping[Schedule, Outcome], slots: int, in_step
     )
 
 
-def limits_sentence(limits: Mapping[Schedule, float], rate: float | None, in_steps: bool) -> str:
-    """The most that each schedule takes, and whose queue grows without end at *rate*; ``None``: nobody keeps coming."""
-    static, continuous = (limits[schedule] for schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
-    most = (
-        f"These slots can take **{requests_words(continuous, in_steps)}** when refilled at once, "
-        f"{requests_words(static, in_steps)} in whole batches: {times(continuous / static)} times as many."
-    )
-    if rate is None or rate <= static:
-        return most
-    come = requests_words(rate, in_steps)
-    if rate <= continuous:
-        return (
-            f"{most} **Whole batches cannot keep up** with the {come} that come: their queue grows for as long as "
-            "requests come, and their figures are those of these requests alone."
-        )
-    return (
-        f"{most} **Neither keeps up** with the {come} that come: both queues grow for as long as requests come, and "
-        "all figures are those of these requests alone."
-    )
-
-
-def pauses_title(longest: Pause) -> str:
-    """Whether prompts in chunks make a difference."""
-    if longest.whole_s < _SAME * longest.chunked_s:
-        return "Prompts in chunks: no difference here"
-    return f"Prompts in chunks: pauses {times(longest.whole_s / longest.chunked_s)} times shorter"
-
-
-def pauses_sentence(typical: Pause, longest: Pause, chunk_tokens: int) -> str:
-    """What a whole prompt does to the others, and from which length on chunks help."""
-    first = (
-        "While a prompt is read in one step, every other answer pauses: "
-        f"**{format_seconds(typical.whole_s)}** for the typical one here, {typical.prompt_tokens:,} tokens, "
-        f"**{format_seconds(longest.whole_s)}** for the longest, {longest.prompt_tokens:,}. "
-    )
-    if longest.whole_s < _SAME * longest.chunked_s:
-        return (
-            f"{first}All of them fit into a step of {chunk_tokens:,} tokens, so chunks change nothing: they matter for "
-            "longer prompts, or with fewer tokens a step."
-        )
-    return (
-        f"{first}In steps of {chunk_tokens:,} tokens no pause is longer than **{format_seconds(longest.chunked_s)}**, "
-        "and a long prompt itself has its first token a little later. Answers as a whole take about as long either way."
-    )
-
-
 def pool_sentence(outcome: Outcome) -> str:
     """What the paged cache holds and wastes, beside a server that reserves the longest request for each."""
     pool = outcome.pool
@@ -103,7 +56,8 @@ def pool_sentence(outcome: Outcome) -> str:
         blocks += f", {pool.peak_blocks / pool.pool_blocks:.0%} of the {pool.pool_blocks:,} that memory leaves"
     sentence = (
         f"The cache took {blocks}. **{pool.useful_share:.0%}** of their places held a token; had each request reserved "
-        f"{pool.reserved_tokens:,} tokens from its start, **{pool.reserved_share:.0%}** would have."
+        f"{pool.reserved_tokens:,} tokens from its start, **{pool.reserved_share:.0%}** would have. A request leaves "
+        f"{mean_last_block_waste(pool.block_tokens):g} places of its last block empty on average."
     )
     if pool.shared_blocks:
         sentence += f" The shared beginning saved {pool.saved_block_share:.0%} of the blocks."
@@ -113,20 +67,6 @@ def pool_sentence(outcome: Outcome) -> str:
         copied = ", ".join(f"{use.evictions:,} to {use.name}" for use in outcome.tiers)
         sentence += f": copied {copied}, the others computed again." if copied else ", to be computed again."
     return sentence
-
-
-def formula_sentence(outcome: Outcome, formula: Waiting | None, in_steps: bool) -> str:
-    """How long requests wait for a slot, and what the formula of such queues says of it."""
-    if formula is None:
-        return (
-            "More requests come than the slots can take, so no formula says how long they wait: it grows without end."
-        )
-    return (
-        f"A request waits **{time_words(outcome.slot_wait_s, in_steps)}** for its slot on average, and holds it for "
-        f"{time_words(outcome.service_s, in_steps)}. The formula for such queues (M/G/c) says "
-        f"{time_words(formula.mean_s, in_steps)}, slots {formula.utilisation:.0%} busy and {formula.share:.0%} of the "
-        "requests waiting at all: good to a fifth where steps take equally long whoever is there."
-    )
 
 
 def sustained_title(found: Sustained) -> str:
@@ -227,8 +167,14 @@ def spread_words(spread: Spread | None, name: str, in_steps: bool) -> str:
 
 
 def time_words(seconds: float, in_steps: bool) -> str:
-    """Seconds, or steps where a step takes one."""
-    return f"{seconds:,.0f} steps" if in_steps else format_seconds(seconds)
+    """Seconds, or steps where a step takes one.
+
+    >>> time_words(1.2, in_steps=True), time_words(88, in_steps=True), time_words(1.2, in_steps=False)
+    ('1 step', '88 steps', '1.20 s')
+    """
+    if not in_steps:
+        return format_seconds(seconds)
+    return "1 step" if round(seconds) == 1 else f"{seconds:,.0f} steps"
 
 
 def times(ratio: float) -> str:

@@ -77,7 +77,10 @@ def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConsta
             return _over_links_of(device, constants)
     engines = sorted({name for name, _, has_experts in known if has_experts == experts})
     kind = "models with experts" if experts else "dense models"
-    raise UnknownName(f"The speed of {engine} with {kind} was never fitted; choose one of: {', '.join(engines)}.")
+    raise UnknownName(
+        f"Of {engine} with {kind} no public measurements are known here; name the speed of another engine "
+        f"(--speed-engine), one of: {', '.join(engines)}."
+    )
 
 
 def _over_links_of(device: str, constants: SpeedConstants) -> SpeedConstants:

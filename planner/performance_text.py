@@ -12,6 +12,7 @@ from planner.performance_presets import speculation_overhead
 from planner.speculation import Speculation
 from planner.speed.answer import SpeedAnswer
 from planner.speed.drafting import BatchSpeculation
+from planner.speed.names import MEASURED, engine_name, family_words
 from planner.units import format_bytes, format_rate, format_seconds
 
 
@@ -37,21 +38,31 @@ def speed_text(result: SpeedAnswer) -> str:
     lines = [
         f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after "
         f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)}).",
-        f"{result.model} on {result.device_count} × {result.device}, constants of {result.engine} on {result.family}.",
+        f"{result.model} on {result.device_count} × {result.device}; {_from(result)}.",
         "",
         f"  no faster than         {user.ceiling:,.1f} tokens/s: {format_bytes(result.weights_read_bytes)} of weights "
         f"and {format_bytes(result.kv_read_bytes)} of cache a step",
         f"  all users together     {result.tokens_per_s.value:,.1f} tokens/s",
         f"  a prompt of {result.prompt_tokens:<10,} {result.prompt_tokens_per_s.value:,.0f} tokens/s",
-        f"  where a step's time goes: fixed {result.step_parts.layers_s / share:.0f}%, "
-        f"links {result.step_parts.links_s / share:.0f}%, tokens {result.step_parts.tokens_s / share:.0f}%, "
-        f"reading {result.step_parts.read_s / share:.0f}%, arithmetic {result.step_parts.arithmetic_s / share:.0f}%",
-        f"  the knee               {result.knee_users:,} users; memory holds {_count(result.max_users)}",
+        f"  a step's time goes to  reading {result.step_parts.read_s / share:.0f}%, "
+        f"arithmetic {result.step_parts.arithmetic_s / share:.0f}%, "
+        f"starting each layer {result.step_parts.layers_s / share:.0f}%, "
+        f"each token in it {result.step_parts.tokens_s / share:.0f}%, "
+        f"exchange between cards {result.step_parts.links_s / share:.0f}%",
+        f"  the knee               {result.knee_users:,} users: beyond, twice as many bring less than a third more",
+        f"  memory holds           {_count(result.max_users)} users",
         "",
         f"  {'users':>8} {'tokens/s each':>14} {'together':>12}",
     ]
     lines += [f"  {p.users:>8,} {p.tokens_per_s_user:>14,.1f} {p.tokens_per_s:>12,.1f}" for p in result.curve]
     return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
+
+
+def _from(result: SpeedAnswer) -> str:
+    """What the figures rest on."""
+    if result.family == MEASURED:
+        return result.source
+    return f"as measured in public, {engine_name(result.engine)} on {family_words(result.family)}"
 
 
 def _range(value: float, low: float, high: float) -> str:
@@ -72,6 +83,9 @@ def arithmetic_text(result: CacheArithmetic) -> str:
             f"  {'':14} {'multiply-accumulates':>24} {'scores of the last step':>26}",
             f"  {'with a cache':14} {result.cached:>24,} {format_rate(result.cached_score_bytes):>26}",
             f"  {'without':14} {result.recomputed:>24,} {format_rate(result.recomputed_score_bytes):>26}",
+            "",
+            "  d wide, T tokens: d·T(T+1) with a cache, d·T(T+1)(2T+1)/3 without, which is (2T+1)/3 times as much.",
+            "  Scores in fp32: 4·T bytes with a cache, 4·T² without.",
         ]
     )
 

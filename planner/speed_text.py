@@ -2,11 +2,14 @@
 
 from planner.speed.answer import Rate, SpeedAnswer
 from planner.speed.constants import Seconds
+from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
 from planner.units import format_figure, format_seconds
 
+_SHARED = ("weights", "fixed")
+"""What a step does once for all users."""
 BOUNDS = {
-    "fixed": "work that every layer costs whatever it holds: launches and waits",
+    "fixed": "getting each layer's work started, however little it is",
     "weights": "reading the weights from memory",
     "cache": "reading the cache from memory",
     "arithmetic": "arithmetic",
@@ -76,12 +79,12 @@ def phases_title(reading: Phase, writing: Phase) -> str:
 
 
 def phases_sentence(reading: Phase, writing: Phase) -> str:
-    """Why the two phases differ: what each waits for."""
+    """Why the two phases differ: what each spends its time on."""
     return (
         "A prompt's tokens are computed together, an answer's one after the other. So the prompt (prefill) takes "
-        f"**{format_seconds(reading.token.value_s)} a token** and waits mostly for {BOUNDS[reading.bound]}; the answer "
-        f"(decode) takes **{format_seconds(writing.token.value_s)} a token** for one user and waits mostly for "
-        f"{BOUNDS[writing.bound]}, which many users share."
+        f"**{format_seconds(reading.token.value_s)} a token**, most of it {BOUNDS[reading.bound]}; the answer (decode) "
+        f"takes **{format_seconds(writing.token.value_s)} a token** for one user, most of it {BOUNDS[writing.bound]}"
+        + (", which many users share." if writing.bound in _SHARED else ".")
     )
 
 
@@ -92,14 +95,14 @@ def phase_name(phase: Phase) -> str:
 
 def error_sentence(result: SpeedAnswer, error: float, calibrated: bool) -> str:
     """What the shaded range is."""
+    if result.family == MEASURED:
+        return f"Shaded: ±{error:.0%}, the most by which a pass of that machine was off that the profile had not seen."
     if calibrated:
-        return (
-            f"Shaded: ±{error:.0%}, what nine of ten points kept within once one point of the same machine was known."
-        )
-    where = "cards of other families" if result.family == "any" else f"cards of the family {result.family}"
+        return f"Shaded: ±{error:.0%}. Nine of ten measurements lay so near once one point of their machine was known."
+    engine, family = engine_name(result.engine), family_words(result.family)
     return (
-        f"Shaded: ±{error:.0%}, what nine of ten public measurements kept within that the fit had not seen "
-        f"(constants of {result.engine} from {where}). Faster than memory can be read is never drawn."
+        f"Shaded: ±{error:.0%}. Nine of ten public measurements lay so near that this had not seen. How well {engine} "
+        f"uses such a card is taken from its measurements on {family}. Faster than memory can be read is never drawn."
     )
 
 

@@ -35,7 +35,7 @@ def test_prices_in_words() -> None:
     own, alone = (cost_at(MODEL, CONSTANTS, users=users, **ASKED) for users in (8, 1))
     assert cost_title(own, "EUR") == f"A million tokens of answers cost {money(own.cost.output_per_million)} EUR"
     said = cost_sentence(own, alone, "EUR")
-    assert said.startswith("8 users at once, requests of 1,024 + 256 tokens, 2.00 EUR an hour: between ")
+    assert said.startswith("8 users at once, requests of 1,024 + 256 tokens, 2.00 EUR an hour for all cards: between ")
     assert "One user alone would pay " in said
     assert "One user alone" not in cost_sentence(alone, alone, "EUR")
 

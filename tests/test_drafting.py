@@ -76,4 +76,4 @@ def test_the_command_for_many_requests(capsys: pytest.CaptureFixture[str]) -> No
     time = passes + printed["besides_s"]
     assert printed["speedup"] == pytest.approx(printed["expected_tokens"] * printed["step_s"] / time)
     assert main([*words, "--batch", "8"]) == 2
-    assert capsys.readouterr().err.startswith("Many requests at once need --batch, --model and --device")
+    assert capsys.readouterr().err.startswith("Many requests at once need --model, --device and --batch")

@@ -76,7 +76,7 @@ LAYERS = (
     ("planner.log_report",),
     ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),
     ("planner.batching_text", "planner.speculation_text", "planner.speed_text"),
-    ("planner.cost_text",),
+    ("planner.cost_text", "planner.queue_text"),
     ("planner.cli_text", "planner.performance_text", "planner.serving_text"),
     ("planner.picks_text",),
     ("planner.commands",),

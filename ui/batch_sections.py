@@ -9,7 +9,8 @@ import streamlit as st
 from planner.batching.outcome import Bar, Outcome, work_share
 from planner.batching.queueing import waiting_by_formula
 from planner.batching.server import Schedule
-from planner.batching_text import NAMES, TERMS, formula_sentence, pool_sentence, time_words
+from planner.batching_text import NAMES, TERMS, pool_sentence, time_words
+from planner.queue_text import formula_sentence
 from ui import batch_table, colours
 from ui.batch_setting import Setting
 from ui.export import download_buttons

@@ -11,6 +11,7 @@ from planner.errors import PlannerError
 from planner.paced import MeasuredRate, paced, run_by
 from planner.performance_presets import speed_constants
 from planner.speed.constants import SpeedConstants
+from planner.speed.names import engine_name
 from planner.speed.work import Model, has_experts
 from ui import fields
 from ui.scenario import Scenario
@@ -87,7 +88,7 @@ def engine_field(plan: Scenario) -> str:
         [FROM_SET_UP, *known],
         FROM_SET_UP,
         help="How well each engine uses each kind of card is taken from public measurements of it. "
-        f"*{FROM_SET_UP}*: the engine there, or {DEFAULT_ENGINE} where it names none.",
+        f"*{FROM_SET_UP}*: the engine there, or {engine_name(DEFAULT_ENGINE)} where it names none.",
     )
     if picked != FROM_SET_UP:
         return picked
@@ -95,7 +96,8 @@ def engine_field(plan: Scenario) -> str:
     if named in known:
         return named
     st.caption(
-        f":material/info: Of {named} no public measurements are used here: figures are those of {DEFAULT_ENGINE}."
+        f":material/info: Of {named} no public measurements are used here: figures are those of "
+        f"{engine_name(DEFAULT_ENGINE)}."
     )
     return DEFAULT_ENGINE
 

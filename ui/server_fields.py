@@ -22,6 +22,7 @@ class ServerWish:
     prefix_tokens: int
     copies: tuple[tuple[str, float, float | None], ...]
     wait_to_fill: bool
+    reserved_tokens: int | None = None
 
     def servers(self, pool_blocks: int | None, bytes_per_token: float, chunks: bool) -> dict[Schedule, Server]:
         """The same server under its schedules; with *chunks* also prompts in parts, where a step has room for them."""
@@ -32,6 +33,7 @@ class ServerWish:
             pool_blocks=pool_blocks,
             shared_prefix_tokens=self.prefix_tokens,
             wait_to_fill=self.wait_to_fill,
+            reserved_tokens=self.reserved_tokens,
         )
         refilled = replace(whole, schedule=Schedule.CONTINUOUS, wait_to_fill=False, tiers=self._tiers(bytes_per_token))
         found = {Schedule.STATIC: whole, Schedule.CONTINUOUS: refilled}
@@ -81,6 +83,18 @@ def server_fields(usual_slots: int, usually_waits: bool) -> ServerWish:
             ("with who is there", "when it is full"),
             "when it is full" if usually_waits else "with who is there",
         )
+        reserved = fields.figure(
+            "reserved",
+            "Reserved without paging",
+            None,
+            1.0,
+            float(_MOST_TOKENS),
+            step=1.0,
+            format="%.0f",
+            placeholder="the longest request",
+            help="Tokens that a server without paging keeps free for each request from its start: what the paged cache "
+            "saves is said beside it.",
+        )
     st.caption(
         "An evicted cache is dropped and computed again, unless there is somewhere to copy it: main memory first, then "
         "the disk. A speed switches each on; an empty size is no limit."
@@ -94,6 +108,7 @@ def server_fields(usual_slots: int, usually_waits: bool) -> ServerWish:
         prefix_tokens=prefix,
         copies=tuple((name, speed, size) for name, speed, size in copies if speed),
         wait_to_fill=wait == "when it is full",
+        reserved_tokens=None if reserved is None else int(reserved),
     )
 
 

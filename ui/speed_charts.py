@@ -18,7 +18,7 @@ _SHARES = {
     "weights": ("weights", colours.WEIGHTS),
     "cache": ("cache", colours.CACHE),
     "arithmetic": ("arithmetic", "#4C8DBF"),
-    "fixed": ("fixed", colours.RUNTIME),
+    "fixed": ("starting", colours.RUNTIME),
 }
 _SECONDS_AXIS = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
 
@@ -155,7 +155,7 @@ def legend_entries() -> tuple[tuple[str, str], ...]:
         "weights": "reading weights",
         "cache": "reading the cache",
         "arithmetic": "arithmetic",
-        "fixed": "fixed: launches, waits, links",
+        "fixed": "getting each layer started, exchange between cards",
     }
     return tuple((fill, words[name]) for name, (_, fill) in _SHARES.items())
 

@@ -92,7 +92,7 @@ def phases_section(pace: Pace, prompt: int) -> None:
         )
         + ".",
         key="phases",
-        columns=("Phase", "One token takes", "Range", "Tokens/s", "Waits for"),
+        columns=("Phase", "One token takes", "Range", "Tokens/s", "Most of it"),
         cells=[
             (
                 phase_name(phase),

@@ -6,6 +6,7 @@ from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
+from planner.speed.names import engine_name
 from planner.speed.work import (
     Model,
     Work,
@@ -239,9 +240,10 @@ def rate_of(tokens: int, seconds: Seconds) -> Rate:
 def _warnings(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
     found = []
     if constants.family == "any":
+        engine, card = engine_name(constants.engine), model.deployment.device.title
         found.append(
-            f"No measurement of {constants.engine} on cards like {model.deployment.device.title} is known: "
-            "its constants come from other cards, and the range is wide. Measure one point to narrow it."
+            f"No public measurement of {engine} on cards like {card} is known: how well it uses one is taken from "
+            "other kinds, so the range is wide. One measured point narrows it."
         )
     if model.deployment.tensor_parallel > 1 and constants.exchange_s:
         found.append("How long cards take to exchange results over PCIe is known from one machine alone.")

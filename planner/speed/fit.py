@@ -70,7 +70,9 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     decide c and e together where that has a solution, and are averaged otherwise.
     """
     if constants.calibrated_median_error is None or constants.calibrated_p90_error is None:
-        raise PlannerError(f"{constants.engine} on {constants.family} has no known error after a calibration.")
+        raise PlannerError(
+            f"How far off a measured point leaves {constants.engine} on {constants.family} is not known: leave it out."
+        )
     if not 1 <= len(points) <= 2:
         raise PlannerError(f"A calibration takes one or two measured steps, not {len(points)}.")
     for point in points:

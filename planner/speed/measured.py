@@ -5,6 +5,7 @@ from dataclasses import replace
 from planner.calibration import MeasuredSpeed
 from planner.deployment import Device
 from planner.speed.constants import SpeedConstants
+from planner.speed.names import MEASURED
 
 NO_LIMIT = 2**60
 """A rate that no pass showed to limit anything."""
@@ -24,7 +25,7 @@ def measured_constants(engine: str, device: Device, speed: MeasuredSpeed, source
     """Constants with which *device*, as ``measured_device`` gives it, takes the times of *speed*."""
     return SpeedConstants(
         engine=engine,
-        family="measured",
+        family=MEASURED,
         layer_s=speed.layer_s,
         read_efficiency=_share(speed.read_bytes_per_s, device.bandwidth_bytes_per_s),
         arithmetic_efficiency=_share(speed.operations_per_s, device.fp16_flops_per_s),

@@ -16,9 +16,6 @@ from planner.batching.targets import Target, saturated, sustained
 from planner.batching.trace import Lengths, Trace, synthetic_trace
 from planner.batching_text import (
     gain_words,
-    limits_sentence,
-    pauses_sentence,
-    pauses_title,
     pool_sentence,
     range_words,
     schedules_sentence,
@@ -30,6 +27,7 @@ from planner.batching_text import (
 )
 from planner.cli import main
 from planner.performance_presets import find_request_set
+from planner.queue_text import limits_sentence, pauses_sentence, pauses_title
 
 METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
 STEPS = affine_step_time(slots=2, fixed_s=1.0)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from planner.cli import main
+from planner.speed.names import engine_name
 from planner.speed.sweeps import by_users, phases
 from planner.units import format_figure, format_seconds
 from tests.test_speed_sweeps import CONSTANTS, MODEL
@@ -49,8 +50,8 @@ def test_one_measured_point_narrows_the_range(open_app: OpenApp, capsys: pytest.
     assert command.endswith("--measured 48@8192")
     result = printed(capsys, *command.split()[2:])
     assert app.metric[0].value == format_figure(result["tokens_per_s_user"]["value"])
-    assert "once one point of the same machine was known" in words(app)
-    assert "nine of ten public measurements" in words(open_app(PAGE))
+    assert "once one point of their machine was known" in words(app)
+    assert "Nine of ten public measurements" in words(open_app(PAGE))
 
 
 def test_a_point_that_cannot_be_is_named_and_not_used(open_app: OpenApp) -> None:
@@ -84,14 +85,14 @@ def test_a_model_that_does_not_fit_still_has_a_speed(open_app: OpenApp) -> None:
 @pytest.mark.parametrize("engine", ["llama_cpp", "sglang"])
 def test_another_engines_speed(open_app: OpenApp, engine: str) -> None:
     app = open_app(PAGE, speed_engine=engine)
-    assert f"constants of {engine}" in words(app)
+    assert f"How well {engine_name(engine)} uses" in words(app)
 
 
 def test_the_set_ups_engine_is_the_one_whose_speed_is_planned(open_app: OpenApp) -> None:
-    assert "constants of llama_cpp" in words(open_app(PAGE, engine="ollama"))
-    assert "constants of vllm" in words(open_app(PAGE, engine="vllm"))
+    assert "How well llama.cpp uses" in words(open_app(PAGE, engine="ollama"))
+    assert "How well vLLM uses" in words(open_app(PAGE, engine="vllm"))
     said = words(open_app(PAGE, engine="transformers"))
-    assert "Of transformers no public measurements are used here: figures are those of vllm." in said
+    assert "Of transformers no public measurements are used here: figures are those of vLLM." in said
 
 
 def test_figures_open_as_a_table(open_app: OpenApp) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
 from planner.batching_text import (
-    limits_sentence,
     rate_words,
     requests_words,
     schedules_sentence,
@@ -18,6 +17,7 @@ from planner.batching_text import (
 )
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
+from planner.queue_text import limits_sentence
 from planner.units import format_seconds
 from ui import page
 from ui.batch_sections import queue_section, schedules_table, timelines
@@ -92,8 +92,8 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         page.number(
             unit.capitalize(),
             most,
-            f"at most; {_in_batches(limits, in_steps)} in batches",
-            help="What the slots can take, with everybody there at the start. Where more come, the queue only grows.",
+            f"{_in_batches(limits, in_steps)} in batches",
+            help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
             "First token (95%)",
@@ -138,6 +138,8 @@ def _command(plan: Scenario, found: Setting) -> None:
     words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
     if server.shared_prefix_tokens:
         words += ["--shared-prefix", server.shared_prefix_tokens]
+    if server.reserved_tokens is not None:
+        words += ["--reserved-tokens", server.reserved_tokens]
     for tier in server.tiers:
         option = "--disk" if tier.name == "disk" else "--host"
         words += [f"{option}-us", f"{1e6 * tier.copy_s_per_token:.6g}"]
