@@ -12,7 +12,7 @@ from tests.browser.pages import THEMES, WIDTHS, settle
 def test_a_price_is_typed_and_every_token_has_one(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/cost", width=width, theme=theme)
     heading = page.get_by_test_id("stMain").locator("h1")
-    expect(heading).to_contain_text("What does an hour of one card cost you?")
+    expect(heading).to_contain_text("A million tokens of answers cost 0.546 USD")
     field = page.get_by_role("spinbutton", name="One card, price an hour")
     field.fill("0.4")
     field.press("Enter")
@@ -26,7 +26,7 @@ def test_a_card_is_added_and_stays_in_the_address(open_page: OpenPage) -> None:
     field.fill("0.4")
     field.press("Enter")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_test_id("stMain")).to_contain_text("The cheapest that does it: GeForce RTX 4090, 0.40 an hour")
+    expect(page.get_by_test_id("stMain")).to_contain_text("The cheapest that does it: GeForce RTX 4090, 0.40 of your currency an hour")
     page.wait_for_url("**prices=rtx-4090**")
 
 
