@@ -254,6 +254,10 @@ def test_every_command_with_options_is_here() -> None:
             "cost --model llama-3.1-8b --device rtx-4090 --price 1 --spare 1",
             "--spare has no effect for one kind of card",
         ),
+        (
+            "speculate --acceptance 0.7 --draft-tokens 0 --draft-cost 0.1",
+            "--draft-tokens 0 drafts nothing: give 1 token",
+        ),
         ("speculate --draft eagle=0.7", "--draft is weighed on a server: give --model, --device and --batch"),
         ("speculate --acceptance 0.7 --draft-tokens 4 --draft-cost 0.1 --context 9", "--context has no effect for one"),
         (

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from planner.answer import Answer
+from planner.answer import Answer, beyond_model
 from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
 from planner.paced import MeasuredRate, paced, run_by
@@ -177,6 +177,8 @@ def command(choices: Choices, verb: str, *more: str) -> str:
 
 
 def say_problem(pace: Pace) -> None:
-    """A measured point that cannot be: what was wrong, and what holds instead."""
+    """More tokens than the model was made for; and a measured point that cannot be, with what holds instead."""
+    for words in beyond_model(pace.chosen.architecture, pace.context_tokens):
+        st.caption(f":material/info: {words}")
     if pace.problem:
         st.info(f"{pace.problem} The figures are those without your point.", icon=":material/edit:")

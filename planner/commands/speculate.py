@@ -77,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError(f"--draft is weighed on a server: give {_NEEDED}, such as --batch 1.")
     if given and len(given) < len(_SERVER):
         raise PlannerError(f"Many requests at once need {_NEEDED}; or give none of the three.")
+    if arguments.draft_tokens is not None and arguments.draft_tokens < 1:
+        raise PlannerError(f"--draft-tokens {arguments.draft_tokens:,} drafts nothing: give 1 token a pass or more.")
     if arguments.draft:
         return _trade(arguments)
     if arguments.tokens_per_pass is not None and arguments.draft_tokens is not None:

@@ -26,7 +26,9 @@ def test_a_card_is_added_and_stays_in_the_address(open_page: OpenPage) -> None:
     field.fill("0.4")
     field.press("Enter")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_test_id("stMain")).to_contain_text("The cheapest that does it: GeForce RTX 4090, 0.40 of your currency an hour")
+    expect(page.get_by_test_id("stMain")).to_contain_text(
+        "The cheapest that does it: GeForce RTX 4090, 0.40 of your currency an hour"
+    )
     page.wait_for_url("**prices=rtx-4090**")
 
 

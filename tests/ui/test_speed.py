@@ -117,3 +117,16 @@ def test_bars_of_phases_are_whole() -> None:
     rows = [row for row in values(phase_bars(phases(MODEL, CONSTANTS, 64, 2_048, 1_536))) if "room" in row]
     for name in ("reading the prompt", "writing, 1 user", "writing, 64 users"):
         assert sum(row["room"] for row in rows if row["phase"] == name) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["speed", "batching", "speculation", "cost"])
+def test_every_page_about_speed_says_what_the_model_was_not_made_for(open_app: OpenApp, name: str) -> None:
+    app = open_app(f"ui/pages/{name}.py", device="h200-sxm", context="140000", users="1")
+    assert "140,000 tokens are more than Llama-3.1-8B was made for (131,072)" in words(app)
+
+
+@pytest.mark.parametrize("name", ["speed", "batching", "speculation", "cost"])
+def test_a_measured_point_is_asked_and_used_on_every_page(open_app: OpenApp, name: str) -> None:
+    app = open_app(f"ui/pages/{name}.py", measured="48", price="1")
+    assert "--measured 48@8192" in " ".join(str(code.value) for code in app.code)
+    assert "is impossible: reading its bytes alone takes" in words(open_app(f"ui/pages/{name}.py", measured="4000"))
