@@ -129,11 +129,13 @@ def _verdict(point: CostPoint, alone: CostPoint, price: HourPrice) -> None:
             "1M answer tokens",
             money(found.output_per_million) if price.hourly else "–",
             f"{money(point.low)} – {money(point.high, currency)}" if price.hourly else "needs a price",
+            help="The hour's price by the time that answers take. Beneath: over the speed model's range.",
         )
         page.number(
             "1M prompt tokens",
             money(found.prompt_per_million) if price.hourly else "–",
             currency if price.hourly else "needs a price",
+            help="The hour's price by the time that steps take longer because they read new prompts too.",
         )
         page.number("Answer tokens an hour", f"{hour:,.0f}", f"{found.users:,} users at once")
         page.number(

@@ -38,6 +38,13 @@ from ui.words import set_up_line
 
 MAP_ACCEPTANCES = tuple(tenth / 10 for tenth in range(1, 10))
 MAP_LENGTHS = tuple(range(1, 9))
+HELP = {
+    "Times the speed": "Tokens a second with the draft, over those without it.",
+    "Tokens a pass": "A pass gives the model's own token and the drafted ones before the first that it refuses.",
+    "Each user, tokens/s": "What each of them gets with the draft, by the speed model.",
+    "Best length": "How many drafted tokens each time make it fastest, when this share of them is accepted.",
+    "Pays from": "At this length it is faster than no draft from this share of accepted tokens on.",
+}
 TOO_NEAR = 0.045
 """The reader's own column takes the place of a tenth so near to it."""
 
@@ -113,7 +120,7 @@ def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], .
     st.markdown(sentence)
     with st.grid(4, min_column_width=150):
         for label, value, beneath in numbers:
-            page.number(label, value, beneath)
+            page.number(label, value, beneath, help=HELP[label])
 
 
 def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: int, cost: float) -> None:
