@@ -96,13 +96,14 @@ def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> Non
     columns = batch_table.columns(outcomes)
     st.html(html_table(columns, batch_table.key_cells(outcomes, found.slots, found.wish.in_steps)))
     st.caption("Times count from a request's own arrival; *a token* is the pace after the first.")
-    with st.expander("All figures: means and percentiles, slots, blocks; and as files", key="files") as box:
+    with st.expander("All figures: means and percentiles, slots, blocks", key="all_figures"):
+        st.html(html_table(columns, batch_table.cells(outcomes, found.slots, found.wish.in_steps)))
+        st.caption(
+            "A whole batch reserves what it needs before it starts, so it has no blocks to share out. *Requests "
+            "inside* is requests a second times the mean answer: Little's law, which holds for every schedule."
+        )
+    with st.expander("As files", key="files", on_change="rerun") as box:
         if box.open:
-            st.html(html_table(columns, batch_table.cells(outcomes, found.slots, found.wish.in_steps)))
-            st.caption(
-                "A whole batch reserves what it needs before it starts, so it has no blocks to share out. *Requests "
-                "inside* is requests a second times the mean answer: Little's law, which holds for every schedule."
-            )
             bars = _bars(found, outcomes[Schedule.CONTINUOUS])
             end_s = max(bar.end_s for bar in bars)
             download_buttons(

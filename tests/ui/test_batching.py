@@ -46,6 +46,9 @@ def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pyt
         format_seconds(printed[end]["latency"]["p95_s"]) for end in ("fast", "slow")
     )
     assert "times sooner" in app.title[0].value
+    said = words(app)
+    assert "Requests inside, mean" in said
+    assert "The formula for such queues (M/G/c) says" in said
 
 
 def test_the_textbooks_requests(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
