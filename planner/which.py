@@ -67,10 +67,11 @@ def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...
     if engine != MINIMUM:
         made = MADE_WHILE_LOADING.get(engine)
         return (CHECKPOINT, made, *WEIGHTS[1:]) if made else WEIGHTS
-    names = engines_on(device)
-    reads = {name for engine in names for name in default_weights(engine)}
-    makes = {*reads} if any(name not in (*_READ_GGUF, "transformers") for name in names) else {*reads} - {*WEIGHTS[1:]}
-    return tuple(name for name in ALL_WEIGHTS if name in makes)
+    engines = engines_on(device)
+    # transformers reads checkpoints on every device; it is the kernels of servers that their formats need.
+    served = [name for name in engines if name not in (*_READ_GGUF, "transformers")]
+    read = {CHECKPOINT, *(GGUF_WEIGHTS if set(_READ_GGUF) & set(engines) else ()), *(WEIGHTS if served else ())}
+    return tuple(name for name in ALL_WEIGHTS if name in read)
 
 
 def engines_on(device: Device | None) -> tuple[str, ...]:
@@ -90,7 +91,10 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
         if not runs_on(choices.engine, device):
             continue
+        unread = {*default_weights(choices.engine)} - {*default_weights(choices.engine, device)}
         for chosen, ranks in prepared:
+            if chosen.deployment.weights.name in unread:
+                continue
             match = _match(chosen, on_device(ranks, device), device)
             if match.state is State.FITS:
                 matches.append(match)

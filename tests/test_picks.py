@@ -128,6 +128,10 @@ def test_only_what_runs_on_the_device_is_tried(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == (
         "vllm does not run on Apple M2 (10-core GPU) 24 GB: choose one of: transformers, llama_cpp, ollama.\n"
     )
+    main(["which", "--model", "llama-3.1-8b", "--overhead", "1.5GiB", "--all", "--json"])
+    macs = [row for row in json.loads(capsys.readouterr().out) if presets.find_device(row["device"]).vendor == "apple"]
+    assert macs
+    assert not {"int8", "int4-g128"} & {row["weights"] for row in macs}
     main(["which", "--model", "llama-3.1-8b", "--engine", "vllm", "--all", "--json"])
     makers = {presets.find_device(row["device"]).vendor for row in json.loads(capsys.readouterr().out)}
     assert makers == {"nvidia", "amd", "intel", "google"}
