@@ -4,6 +4,7 @@ import streamlit as st
 
 from ui.page import DRAWER, style
 from ui.scenario import sidebar
+from ui.undo import undo
 
 st.set_page_config(
     page_title="KV Budget",
@@ -32,3 +33,4 @@ page = st.navigation(
 style()
 sidebar()
 page.run()
+undo()
