@@ -13,6 +13,11 @@ LEARNED_BUFFERS = ("e_score_correction_bias", "expert_bias", "tid2eid")
 PATIENCE_S = 90.0
 """Recurrent layers without their kernels step through a prompt: a length that would take longer is left out."""
 _HALF_ROTATED = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}}
+_BY_KIND = {
+    "rope_parameters": {
+        kind: {"rope_type": "default", "rope_theta": 10_000.0} for kind in ("full_attention", "sliding_attention")
+    }
+}
 _AXES = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [16, 16, 16, 16]}}
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "aya_vision": {
@@ -32,10 +37,13 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "glm46v": {"text_config": _HALF_ROTATED},
     "glm4v": {"text_config": _HALF_ROTATED},
     "glm4v_moe": {"text_config": _HALF_ROTATED},
+    "cohere_compass": {"text_config": _BY_KIND},
+    "cohere_compass_text": _BY_KIND,
     "deepseek_ocr2": {"text_config": {"mlp_layer_types": ["dense"] + 7 * ["sparse"], "num_experts_per_tok": 6}},
     "glmga": {"text_config": _HALF_ROTATED},
     "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "4/8"},
     "hunyuan_v1_moe": {"head_dim": 128},
+    "ministral": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
 }
 """What a class cannot be built or run without and has no default for; but for head_dim no memory depends on it."""
@@ -104,7 +112,7 @@ def _build(config: Mapping[str, Any]) -> Any:
     from transformers import AutoConfig
 
     model_config = AutoConfig.for_model(**completed(config))
-    return auto_class(model_config).from_config(model_config, dtype=torch.bfloat16)
+    return auto_class(model_config).from_config(model_config, dtype=torch.bfloat16).eval()
 
 
 @contextmanager
@@ -159,7 +167,8 @@ def _cache_bytes(model: Any, lengths: Sequence[int]) -> tuple[dict[int, int], st
             return sizes, "its layers step through a prompt"
         start = time.process_time()
         try:
-            held = list(_kept(model, tokens))
+            if not (held := list(_kept(model, tokens))):
+                return sizes, "the class keeps nothing from one token to the next"
         except Exception as error:  # in as many ways as there are classes
             return sizes, f"{type(error).__name__}: {str(error)[:80]}"
         sizes[tokens] = tensor_bytes(held)

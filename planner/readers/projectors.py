@@ -64,8 +64,13 @@ def mllama(tower: Values, top: Values, text_size: int) -> Parts:
 
 
 def one_layer(tower: Values, top: Values, text_size: int) -> Parts:
-    """One matrix with a bias: PaliGemma, Qwen2-Audio."""
+    """One matrix with a bias: Qwen2-Audio."""
     yield from linear("linear", text_size, tower.integer("hidden_size"))
+
+
+def paligemma(tower: Values, top: Values, text_size: int) -> Parts:
+    """One matrix into a width of its own, that of the text model in what is published."""
+    yield from linear("linear", top.integer("projection_dim"), tower.integer("hidden_size"))
 
 
 def fuyu(tower: Values, top: Values, text_size: int) -> Parts:
@@ -157,6 +162,7 @@ PROJECTORS = {
     "idefics3": idefics3,
     "phi3_v": phi3_v,
     "fuyu": fuyu,
+    "paligemma": paligemma,
     "voxtral": voxtral,
     "muse_glimmer": muse_glimmer,
     "minimax_m3": minimax_m3,
