@@ -43,6 +43,9 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "glmga": {"text_config": _HALF_ROTATED},
     "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "4/8"},
     "hunyuan_v1_moe": {"head_dim": 128},
+    "qwen3_omni_moe": {
+        "talker_config": {"spatial_merge_size": 2, "text_config": {"shared_expert_intermediate_size": 768}}
+    },
     "ministral": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
 }

@@ -114,6 +114,9 @@ class Transformers(Minimum):
         layers = distinct_layers(split_heads(rank.layers, deployment.tensor_parallel))
         plain = merge_specs((spec, count) for layer, count in layers for spec in _specs(layer, deployment))
         key_format = deployment.kv_cache_k
+        kinds = {mixer.kind for layer, _ in layers for mixer in layer.mixers if isinstance(mixer, Recurrence)}
+        if kinds.intersection(deployment.settings.rule("recurrences_with_counter")):
+            plain += (KVCacheSpec(fixed_bytes=int(deployment.settings.rule("window_counter_bytes")), max_tokens=0),)
         return plain + merge_blocks(
             (block_spec(layer, key_format), count) for layer, count in layers if is_compressed(layer)
         )
