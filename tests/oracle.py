@@ -28,8 +28,8 @@ from tests.library import Reading, families, library_reading
 
 LENGTHS = (1, 128, 4_096, 8_192)
 CACHE = "bf16"
-UNUSED = {"longcat_flash": ("zero_expert_num", "hidden_size", "expert_ffn_hidden_size")}
-"""By model_type, the sides of what its class makes too much in every layer: a matrix for experts that do nothing."""
+UNUSED = {"longcat_flash": (2, ("zero_expert_num", "hidden_size", "expert_ffn_hidden_size"))}
+"""By model_type, the matrices and their sides that its class makes too much in a layer: for experts that do nothing."""
 NOT_COUNTED = "are not counted"
 
 
@@ -109,7 +109,8 @@ def _explanation(config: Mapping[str, Any], architecture: Architecture, ours: Re
     gap = theirs.parameters - ours.parameters
     if gap == 0:
         return ""
-    unused = math.prod(int(config.get(key) or 0) for key in UNUSED.get(architecture.model_type, ("",)))
+    matrices, sides = UNUSED.get(architecture.model_type, (0, ()))
+    unused = matrices * math.prod(int(config.get(key) or 0) for key in sides)
     if gap == len(architecture.layers) * unused:
         return f"less by {gap:,}, which the class makes and no file holds"
     for role, count in parameters_by_role(architecture).items():
