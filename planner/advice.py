@@ -74,8 +74,8 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
                 yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
     for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
-    if reads_gguf and (offload := as_fit_chooses(choices, architecture)):
-        yield offload
+    if reads_gguf and (fitted := as_fit_chooses(choices, architecture)):
+        yield fitted
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
