@@ -24,7 +24,7 @@ _KINDS = {
 def attention_kinds(decoder: Decoder, number: int) -> list[str]:
     """The kind of each of *number* layers."""
     values, kinds = decoder.values, _self_attention_kinds(decoder, number)
-    if values.has("cross_attention_layers"):
+    if values.is_set("cross_attention_layers"):
         crossed = frozenset(values.integers("cross_attention_layers"))
         return [CROSS if index in crossed else kind for index, kind in enumerate(kinds)]
     if values.has("sparse_layers"):
@@ -78,7 +78,7 @@ def _windowed(decoder: Decoder, number: int) -> list[bool]:
     match decoder.structure.windows:
         case "all":
             return [True] * number
-        case "pattern" | "pattern_from_first" | "pattern_and_first" | "pattern_from_last" as rule:
+        case str() as rule if rule.startswith("pattern"):
             return _by_pattern(values, rule, number)
         case "upper":
             first = values.integer("max_window_layers", minimum=0)
@@ -97,7 +97,9 @@ def _by_pattern(values: Values, rule: str, number: int) -> list[bool]:
         every = values.integer("sliding_window_pattern")
         skipped = {"pattern_from_first": 0, "pattern_from_last": -number}.get(rule, 1)
         windowed = [(index + skipped) % every != 0 for index in range(number)]
-        return [False, *windowed[1:]] if rule == "pattern_and_first" else windowed
+        if rule == "pattern_and_first":
+            return [False, *windowed[1:]]
+        return [*windowed[:-1], False] if rule == "pattern_and_last" else windowed
     if not pattern or set(pattern) - set("LG"):
         raise values.wrong("sliding_window_pattern", pattern, "a whole number or a string of L and G")
     return [pattern[index % len(pattern)] == "L" for index in range(number)]

@@ -26,7 +26,7 @@ def _experts(decoder: Decoder) -> int:
     values = decoder.values
     find = values.integer if decoder.structure.mixture else values.optional_integer
     experts = find("num_experts", minimum=0) or 0
-    if not values.has("num_experts_per_tok"):
+    if not values.is_set("num_experts_per_tok"):
         return experts
     active = values.same_in_all_layers("num_experts_per_tok", minimum=0) or 0
     if active > experts and (experts or decoder.structure.mixture):
@@ -56,7 +56,7 @@ def expert_layers(decoder: Decoder, number: int) -> list[bool]:
     last = values.optional_integer("moe_layer_end_index", minimum=-1)
     every = values.optional_integer("moe_layer_freq") or 1
     step = values.optional_integer("decoder_sparse_step") or 1
-    dense = frozenset(values.integers("mlp_only_layers")) if values.has("mlp_only_layers") else frozenset()
+    dense = frozenset(values.integers("mlp_only_layers")) if values.is_set("mlp_only_layers") else frozenset()
     end = number if last is None or last < 0 else last + 1
     return [
         first <= index < end and index % every == 0 and (index + 1) % step == 0 and index not in dense

@@ -15,7 +15,7 @@ from planner.readers.tensor_roles import Part, Place, place_of, role_of
 from planner.units import format_bytes, format_count
 
 _MTP = "multi_token_prediction"
-_MOOT = re.compile(r"part are not counted: they|is missing from the count|weights are counted unquantised")
+_MOOT = re.compile(r"part are not counted: they|(?:is|are) missing from the count|weights are counted unquantised")
 """What the config's reader says of weights that only the files tell."""
 
 _Kinds = Counter[StoredKind]

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from planner.architecture import Architecture, Tower
 from planner.readers.conditions import settle
+from planner.readers.contradictions import check_weighty, other_class
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
-from planner.readers.mtp import mtp_layers
+from planner.readers.mtp import mtp_layers, uncounted_mtp
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization.stated import quantization_of
 from planner.readers.stored import cache_format, stored_format
@@ -71,11 +72,15 @@ def read_config(
             *((text.warning,) if text.warning else ()),
             *warnings,
             *tower_warnings,
+            *uncounted_mtp(top, decoder),
             *(_fallback_warning(text, values) if text.family else ()),
+            *other_class(config, text, knowledge),
             *((family.note,) if family.note else ()),
         ),
     )
-    if rules is not None:
+    if rules is None:
+        check_weighty(text.table, values, family)
+    else:
         rules.check_used(text.table, values)
         architecture = replace(architecture, warnings=(rules.warning(text.model_type), *architecture.warnings))
     stated = quantization_of((top, values), quantization)
@@ -98,12 +103,13 @@ def _towers(top: Values, family: Family, decoder: Decoder) -> tuple[tuple[Tower,
 def _tied(top: Values, values: Values, text: TextConfig) -> bool:
     """Whether the head is the embedding: a wrapper's own key comes before its text model's, the class default last.
 
-    Of a wrapper that is not known it is not known which counts: both have to say so.
+    Of a wrapper that is not known it is not known which counts: both have to say so. So they have where the wrapper's
+    class says no and its file nothing.
     """
     key = "tie_word_embeddings"
-    if text.warning:
-        return values.flag(key) and top.get(key) is not False
-    return top.flag(key) if top.has(key) else values.flag(key)
+    if top.has(key) and not text.warning:
+        return top.flag(key)
+    return values.flag(key) and top.get(key) is not False
 
 
 def _fallback_warning(text: TextConfig, values: Values) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ _PARTS = ("attn_hc", "ffn_hc")
 
 def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
     """Before and after attention, and before and after the feed-forward part."""
-    if decoder.values.has("hc_lowrank"):
+    if decoder.values.is_set("hc_lowrank"):
         count = decoder.values.integer("hc_count")
         for part in _PARTS:
             yield from _low_rank(decoder, part)
@@ -33,7 +33,7 @@ def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
 
 def final_mixing(decoder: Decoder) -> Iterator[Tensor]:
     """What brings the streams together before the head, where it is not their mean."""
-    if decoder.values.has("hc_lowrank"):
+    if decoder.values.is_set("hc_lowrank"):
         yield from _low_rank(decoder, "hyper_connection_mixer")
         return
     streams = decoder.values.optional_integer("hc_mult")

@@ -20,7 +20,7 @@ def layer_words(values: Values, rule: str) -> list[str]:
         words = values.strings("layer_types", values.optional_integer("num_hidden_layers"))
     else:
         words = _RULES[rule](values)
-    if values.has("ple_layer_ids"):
+    if values.is_set("ple_layer_ids"):
         with_memory = frozenset(values.integers("ple_layer_ids", minimum=1))
         words = [f"ngram_{word}" if index in with_memory else word for index, word in enumerate(words, start=1)]
     if not 1 <= len(words) <= _MOST_LAYERS:

@@ -58,6 +58,10 @@ class Lookups:
         """Whether the file itself gives *key* a value other than null."""
         return self.written(key) not in (None, MISSING)
 
+    def is_set(self, key: str) -> bool:
+        """Whether *key* has a value: the file's, or the class's where the file leaves it out."""
+        return self.get(key) is not None
+
     def get(self, key: str) -> object:
         """The value of *key*, its default, or None."""
         value = self.written(key)

@@ -32,7 +32,7 @@ def qwen3_vl(tower: Values, top: Values, text_size: int) -> Parts:
     """Qwen3-VL: learned positions, and a merger more for every layer whose output reaches the text model."""
     hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
     merged = hidden * tower.integer("spatial_merge_size") ** 2
-    stacked = len(tower.integers("deepstack_visual_indexes")) if tower.has("deepstack_visual_indexes") else 0
+    stacked = len(tower.integers("deepstack_visual_indexes")) if tower.is_set("deepstack_visual_indexes") else 0
     yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
     yield "pos_embed.weight", tower.integer("num_position_embeddings"), hidden, 1
     yield from encoder("blocks", hidden, tower.integer("intermediate_size"), tower.integer("depth"))
@@ -152,7 +152,7 @@ def dots_ocr(tower: Values, top: Values, text_size: int) -> Parts:
 
 def _experts(tower: Values, count: int) -> list[int]:
     """How many experts each layer has, 0 for a dense one: a list with -1 for these, or exceptions by layer."""
-    if tower.has("pyramid_num_routed"):
+    if tower.is_set("pyramid_num_routed"):
         return [max(0, number) for number in tower.integers("pyramid_num_routed", count, minimum=-1)]
     sparse = [kind == "sparse" for kind in tower.strings("mlp_layer_types", count)]
     usual = tower.in_layers("num_local_experts", [tower.optional_integer("num_local_experts")] * count)

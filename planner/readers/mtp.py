@@ -11,7 +11,10 @@ from planner.readers.hyper_connections import final_mixing
 from planner.readers.layer_plan import LayerPlan
 from planner.readers.layout import WINDOWED_KEY, plan_layers
 from planner.readers.text_model import build_layer
+from planner.readers.values import Values
 from planner.units import shorten
+
+_DECLARED = ("num_nextn_predict_layers", "num_mtp_modules")
 
 
 def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
@@ -25,6 +28,19 @@ def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
         return ()
     first = replace(built[0], tensors=(*built[0].tensors, *_JOINING[mtp](decoder, vocab_size)))
     return (first, *built[1:]) * number
+
+
+def uncounted_mtp(top: Values, decoder: Decoder) -> tuple[str, ...]:
+    """That a file, in its text model or around it, declares prediction layers that its family does not describe."""
+    if decoder.structure.mtp != "none":
+        return ()
+    declared = [values.optional_integer(key, minimum=0) or 0 for values in (top, decoder.values) for key in _DECLARED]
+    if not any(declared):
+        return ()
+    return (
+        f"Layers for multi-token prediction ({max(declared)} in the config) are missing from the count; they are "
+        "loaded only to draft.",
+    )
 
 
 def _plans(decoder: Decoder, plans: Sequence[LayerPlan]) -> list[LayerPlan]:

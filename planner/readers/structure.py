@@ -17,6 +17,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
         "pattern",
         "pattern_from_first",
         "pattern_and_first",
+        "pattern_and_last",
         "pattern_from_last",
         "upper",
         "alternating_lower",
@@ -44,7 +45,7 @@ class Structure:
 
     *windows* is the rule where the file has no pattern of its own: ``pattern`` makes each ``sliding_window_pattern``-th
     layer full (``pattern_from_first`` counts from the first, ``pattern_from_last``
-    from the last, ``pattern_and_first`` adds the first), ``upper`` windows the
+    from the last, ``pattern_and_first`` and ``pattern_and_last`` add one), ``upper`` windows the
     layers from ``max_window_layers`` up, ``alternating_lower`` every other layer below it. *windowed* says whether
     windows are on at all.
     """

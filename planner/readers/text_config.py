@@ -1,7 +1,7 @@
 """Where a file describes its text model, and by whose rules: at its top, or in an object that a wrapper keeps it in."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from planner.errors import UnsupportedModel
@@ -78,7 +78,9 @@ def _family(model_type: str, knowledge: Knowledge) -> Family | None:
         raise _not_a_name(model_type)
     family = knowledge.find_family(model_type)
     if family is not None and family.same_as:
-        family = knowledge.find_family(family.same_as)
+        class_family = knowledge.find_family(family.same_as)
+        own = family.defaults
+        family = class_family and replace(class_family, defaults={**class_family.defaults, **own})
     if family is None:
         knowledge.unknown_rules().check_refused(model_type)
     elif family.refused:

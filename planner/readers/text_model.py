@@ -64,7 +64,7 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
         yield from decoder.norm("norm", hidden)
     yield from final_mixing(decoder)
     yield from outer_extras(decoder)
-    if values.has("ple_layer_ids"):
+    if values.is_set("ple_layer_ids"):
         from planner.readers.ngram_memory import ngram_tables  # no other model has any
 
         yield from ngram_tables(decoder)

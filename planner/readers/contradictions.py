@@ -1,0 +1,73 @@
+"""Where a file of a known family speaks of another's parts: its model_type was changed, or is not its own."""
+
+import re
+from collections.abc import Mapping
+
+from planner.errors import UnsupportedModel
+from planner.readers.family import Family
+from planner.readers.knowledge import Knowledge
+from planner.readers.text_config import TextConfig
+from planner.readers.values import Values
+from planner.units import shorten
+
+_WEIGHTY: dict[str, frozenset[str]] = {
+    "experts": frozenset(
+        ("num_experts", "num_local_experts", "n_routed_experts", "num_routed_experts", "moe_num_experts")
+    ),
+    "shared experts": frozenset(
+        (
+            *("n_shared_experts", "num_shared_experts", "shared_expert_intermediate_size"),
+            *("shared_intermediate_size", "moe_shared_expert_intermediate_size", "share_expert_dim"),
+        )
+    ),
+    "latent attention": frozenset(("kv_lora_rank",)),
+    "a sparse-attention indexer": frozenset(("index_head_dim", "index_n_heads", "sparse_attention_config")),
+    "recurrent layers": frozenset(
+        (
+            *("mamba_num_heads", "mamba_n_heads", "mamba_d_state", "ssm_state_size", "state_size", "conv_L_cache"),
+            *("linear_num_value_heads", "linear_num_key_heads", "linear_attn_config"),
+        )
+    ),
+    "embeddings for every layer": frozenset(("hidden_size_per_layer_input",)),
+    "cross-attention": frozenset(("cross_attention_layers",)),
+}
+"""By what a model has them for: keys without which it would weigh or cache less. One of them that is read is enough."""
+_CLASS = re.compile(r"([A-Za-z0-9]+?)(?:For[A-Z]\w*|LMHeadModel|Model)")
+
+
+def check_weighty(table: Mapping[str, object], values: Values, family: Family) -> None:
+    """Raise for a key of *table* that stands for weights, or for a larger cache, and is nothing to *family*.
+
+    Of those that it knows, some may have had no part in what was built: a hybrid can be all attention.
+    """
+    understood = values.used.union(*family.aliases.values(), family.defaults)
+    for what, keys in _WEIGHTY.items():
+        if keys & understood:
+            continue
+        for key in sorted(keys & table.keys()):
+            if table[key] and (not isinstance(table[key], int) or table[key] > 1):  # type: ignore[operator]
+                raise UnsupportedModel(
+                    f"{values.where} has no {what}, but the config has {values.spelled(key)!r}: it is one of another "
+                    "model_type; write that."
+                )
+
+
+def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:
+    """That the model class which *config* names is another known family's than the one it is read as."""
+    family = text.wrapper or text.family
+    classes = config.get("architectures")
+    name = classes[0] if isinstance(classes, list) and classes else None
+    match = _CLASS.fullmatch(name) if isinstance(name, str) and len(name) < 80 else None
+    if match is None or family is None:
+        return ()
+    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", match[1]).lower()
+    for candidate in (spelled, spelled.replace("_", "")):
+        found = knowledge.find_family(candidate)
+        if found is not None:
+            if family.model_type in (candidate, found.same_as, found.nested_model_type):
+                return ()
+            return (
+                f"The config names the class {shorten(str(name))}, which is that of model_type {candidate!r}: it is "
+                f"read as {shorten(text.outer_type)!r} all the same; check which of the two is right.",
+            )
+    return ()
