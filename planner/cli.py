@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from planner.commands import BAD_INPUT, COMMANDS, DONE
 from planner.errors import PlannerError
+from planner.printable import printable
 from planner.units import shorten
 
 DESCRIPTION = "How much context, for how many users, on which card."
@@ -61,7 +62,11 @@ def _main(words: list[str]) -> int:
         return DONE
     except OSError as error:
         _drop_output()
-        what = "What was found cannot be written" if error.filename is None else f"{error.filename} cannot be used"
+        what = (
+            "What was found cannot be written"
+            if error.filename is None
+            else f"{printable(str(error.filename))} cannot be used"
+        )
         print(f"{what}: {error.strerror or error}.", file=sys.stderr)
         return BAD_INPUT
     return code

@@ -3,9 +3,14 @@
 Anything else that is raised is a bug and keeps its traceback.
 """
 
+from planner.printable import printable
+
 
 class PlannerError(Exception):
-    """Bad input: what was asked, what is missing or wrong, and what to change."""
+    """Bad input: what was asked, what is missing or wrong, what to change. Fit for a terminal, whatever it quotes."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class UnknownName(PlannerError):
@@ -18,6 +23,10 @@ class UnsupportedModel(PlannerError):
 
 class BadFile(PlannerError):
     """A file that cannot be read as what it claims to be."""
+
+
+class Unreachable(PlannerError):
+    """A server that could not be asked."""
 
 
 class BadPreset(PlannerError):

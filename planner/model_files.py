@@ -1,14 +1,20 @@
 """A model's own files to an Architecture: which file is read how, and what stands beside it."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.errors import BadFile, PlannerError
+from planner.errors import BadFile, PlannerError, Unreachable
+from planner.printable import printable
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import MAX_JSON_BYTES, parse_json
 from planner.units import shorten, shorten_path
+
+if TYPE_CHECKING:
+    from planner.readers.hub import HubModel
 
 CONFIG = "config.json"
 QUANTIZATION = "hf_quant_config.json"
@@ -25,7 +31,7 @@ def load_model(name: str, online: bool = False) -> Architecture:
     """
     if _is_file_name(name):
         try:
-            return load_path(Path(name))
+            return fit_to_print(load_path(Path(name)))
         except OSError as error:
             raise BadFile(f"{shorten_path(Path(name))} cannot be read: {error.strerror or error}.") from error
     if "/" not in name:
@@ -33,7 +39,13 @@ def load_model(name: str, online: bool = False) -> Architecture:
     try:
         return presets.load_preset(name)
     except PlannerError:
-        return _load_hub(name, online)
+        return fit_to_print(_load_hub(name, online))
+
+
+def fit_to_print(architecture: Architecture) -> Architecture:
+    """*architecture* with every text that its files gave it fit for a terminal and a page."""
+    texts = {key: printable(getattr(architecture, key)) for key in ("name", "title", "model_type", "source")}
+    return replace(architecture, **texts, warnings=tuple(map(printable, architecture.warnings)))  # type: ignore[arg-type]
 
 
 def load_path(path: Path) -> Architecture:
@@ -77,15 +89,23 @@ def _load_folder(folder: Path, weights: Path) -> Architecture:
         raise BadFile(f"{shorten_path(folder)} cannot be read: there is no such folder.")
     sibling = _read_sibling(folder)
     title = Path(os.path.abspath(folder)).name
+    if not (folder / CONFIG).exists():
+        _offer_gguf(folder)
     architecture = read_config_text(_read_text(folder / CONFIG), title, quantization=sibling)
     if weights == folder and not has_safetensors(folder):
         return architecture
     return with_file_tensors(architecture, read_safetensors(weights))
 
 
+def _offer_gguf(folder: Path) -> None:
+    """Say that a folder without a config has files that need none."""
+    files = sorted(file.name for file in folder.iterdir() if file.name.lower().endswith(GGUF))
+    if files:
+        raise BadFile(f"{shorten_path(folder)} has no {CONFIG}, but GGUF files: name one, such as {shorten(files[0])}.")
+
+
 def _load_hub(name: str, online: bool) -> Architecture:
     from planner.readers import hub
-    from planner.readers.file_tensors import with_file_tensors
 
     repo_id, _, quantization = name.partition(":")
     if Path(name).is_file():
@@ -98,18 +118,33 @@ def _load_hub(name: str, online: bool) -> Architecture:
     folder = None if quantization else hub.cached_folder(repo_id)
     if folder is not None:
         return _load_folder(folder, folder)
+    read_before = None if quantization else hub.kept(repo_id)
+    if not online and read_before is not None:
+        return _of_hub(read_before, name)
     if not online:
         raise PlannerError(
             f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
             f"Nothing is fetched otherwise.{_named_like(name)}"
         )
-    listing = hub.list_files(repo_id)
+    try:
+        listing = hub.list_files(repo_id)
+    except Unreachable:
+        if read_before is None:
+            raise
+        architecture = _of_hub(read_before, name)
+        said = f"Hugging Face could not be asked: this is commit {read_before.commit[:12]}, as it was read before."
+        return replace(architecture, warnings=(*architecture.warnings, said))
     if quantization or CONFIG not in listing.names:
         from planner.readers.hub_gguf import fetch_gguf, has_gguf
 
         if quantization or has_gguf(listing):
             return fetch_gguf(listing, quantization, presets.gguf_knowledge())
-    found = hub.fetch(repo_id, listing=listing)
+    return _of_hub(hub.fetch(repo_id, listing=listing), name)
+
+
+def _of_hub(found: "HubModel", name: str) -> Architecture:
+    from planner.readers.file_tensors import with_file_tensors
+
     architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
 

@@ -4,6 +4,7 @@ import re
 from pathlib import PurePath
 
 from planner.errors import PlannerError
+from planner.printable import printable
 
 MIB = 2**20
 GIB = 2**30
@@ -138,13 +139,13 @@ def words_for_tokens(tokens: int) -> int:
 
 def shorten(text: str, limit: int = 60) -> str:
     """A user's own text, cut and without control characters, so that an error stays one readable line."""
-    flat = "".join(letter if letter.isprintable() else "\ufffd" for letter in " ".join(text.split()))
+    flat = printable(text)
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def shorten_path(path: PurePath, limit: int = 80) -> str:
     """A path cut at its beginning: the end says which file it is."""
-    text = str(path)
+    text = printable(str(path))
     return text if len(text) <= limit else f"…{text[1 - limit :]}"
 
 

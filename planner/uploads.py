@@ -11,7 +11,7 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.errors import BadFile
 from planner.formats import QuantScheme
-from planner.model_files import CONFIG, GGUF, QUANTIZATION, SAFETENSORS, read_config_text
+from planner.model_files import CONFIG, GGUF, QUANTIZATION, SAFETENSORS, fit_to_print, read_config_text
 from planner.readers.json_text import parse_json
 from planner.records import dataclass
 from planner.units import format_bytes, format_count, shorten
@@ -45,13 +45,13 @@ def read_uploads(files: Mapping[str, bytes]) -> Architecture:
         raise BadFile(f"{format_count(len(files))} files were given; 1 to {MAX_FILES} can be read together.")
     given = _sort(files)
     if given.ggufs:
-        return _read_gguf(given)
+        return fit_to_print(_read_gguf(given))
     for kind, what in ((given.configs, CONFIG), (given.quantizations, QUANTIZATION), (given.indexes, "index")):
         if len(kind) > 1:
             raise BadFile(f"{' and '.join(kind)} are each a {what}: give those of one model.")
     if not given.configs:
         raise BadFile(f"{', '.join(files)}: the model's {CONFIG} is missing; give it together with the rest.")
-    return _read_config(given)
+    return fit_to_print(_read_config(given))
 
 
 def _sort(files: Mapping[str, bytes]) -> _Given:
@@ -97,16 +97,20 @@ def _with_index(
 
 def _with_heads(architecture: Architecture, safetensors: Mapping[str, bytes]) -> Architecture:
     from planner.readers.file_tensors import with_file_tensors
+    from planner.readers.safetensors import missing_sentence, part_names
     from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
     from planner.readers.stored_tensors import StoredTensors, TensorTable
 
+    source = next(iter(safetensors)) if len(safetensors) == 1 else f"{len(safetensors)} safetensors files"
+    missing = {part for name in safetensors for part in part_names(name)} - safetensors.keys()
+    if missing:
+        raise BadFile(missing_sentence(source, sorted(missing)))
     table = TensorTable()
     for name, content in safetensors.items():
         end = LENGTH_BYTES + header_length(content[:LENGTH_BYTES], name)
         if end > len(content):
             raise BadFile(f"{name} is cut within its header: give at least its first {format_count(end)} bytes.")
         table.merge(parse_header(content[LENGTH_BYTES:end], None, name))
-    source = next(iter(safetensors)) if len(safetensors) == 1 else f"{len(safetensors)} safetensors files"
     repeated = table.repeated()
     if repeated is not None:
         raise BadFile(f"Tensor {shorten(repeated)!r} is in two of the files: give those of one model.")

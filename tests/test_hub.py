@@ -305,3 +305,31 @@ def test_model_names_lead_to_gguf_files(stand_in: tuple[Hub, str], monkeypatch: 
     assert len(load_model("org/tiny-GGUF:Q8_0", online=True).layers) == 2
     with pytest.raises(PlannerError, match="add --online"):
         load_model("org/tiny-GGUF:Q8_0")
+
+
+def test_what_was_read_online_is_there_without_a_network(
+    stand_in: tuple[Hub, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    state, endpoint = stand_in
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", endpoint + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    for name in ("org/tiny", "org/config-only"):
+        with pytest.raises(PlannerError, match="add --online"):
+            load_model(name)
+        online = load_model(name, online=True)
+        asked = len(state.requests)
+        assert load_model(name) == online
+        assert len(state.requests) == asked
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        again = load_model(name, online=True)
+        assert again.layers == online.layers
+        assert again.warnings[-1].endswith(f"this is commit {COMMIT[:12]}, as it was read before.")
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+
+
+def test_a_hub_that_is_not_there_is_said_in_words(stand_in: tuple[Hub, str]) -> None:
+    with pytest.raises(PlannerError, match=r"org/tiny could not be read .*: there is no connection to it\. Presets"):
+        hub.list_files("org/tiny", "http://127.0.0.1:9")

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 # From the bottom up. A module imports from its own row and from the rows above it here, never from a row below;
 # a package stands for all its modules. A new module gets a place here first.
 LAYERS = (
+    ("planner.printable",),
     ("planner.units", "planner.errors", "planner.records"),
     ("planner.borders", "planner.engine_data", "planner.line_item", "planner.formats"),
     ("planner.architecture",),

@@ -95,3 +95,24 @@ def test_a_gguf_is_planned_with_the_bytes_of_its_tensors(tmp_path: Path, capsys:
     assert answer["weights_bytes"] == 4 * sum(prod(shape) for kind, shape in tensors.values() if kind == F32)
     assert answer["kv_request_bytes"] == 4 * 2 * 2 * 8 * 2
     assert answer["model_limit_tokens"] == 4096
+
+
+def test_a_folder_of_gguf_files_offers_them(tmp_path: Path) -> None:
+    for name in ("b.gguf", "a.gguf"):
+        write(tmp_path / name, *model("llama", 2, BLOCK, **LLAMA))
+    with pytest.raises(PlannerError, match=r"has no config\.json, but GGUF files: name one, such as a\.gguf\."):
+        load_model(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["config.json", NAMES[0], "model.safetensors.index.json"])
+def test_a_pointer_to_a_file_is_not_the_file(folder: Path, name: str) -> None:
+    (folder / name).write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n")
+    with pytest.raises(PlannerError, match=rf"{name} is a Git LFS pointer, not the file itself"):
+        load_model(str(folder))
+
+
+@pytest.mark.parametrize("dtype", [16, ["bfloat16"], True])
+def test_a_dtype_that_is_no_name_is_refused(tmp_path: Path, dtype: object) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, "torch_dtype": dtype}))
+    with pytest.raises(PlannerError, match=r"key 'torch_dtype' is .*; it must be one of bfloat16"):
+        load_model(str(tmp_path))

@@ -70,6 +70,15 @@ def test_shards_that_are_all_there_are_read_together(tmp_path: Path) -> None:
     assert not found.warnings
 
 
+def test_one_part_of_several_is_not_the_model(tmp_path: Path) -> None:
+    name = "model-00001-of-00002.safetensors"
+    with pytest.raises(PlannerError, match=rf"{name} is incomplete: model-00002-of-00002\.safetensors not found"):
+        read_uploads({"config.json": CONFIG_TEXT, name: heads(tmp_path, checkpoint())})
+    without_head = {key: value for key, value in checkpoint().items() if key != "lm_head.weight"}
+    with pytest.raises(PlannerError, match=r"x\.safetensors has no head"):
+        read_uploads({"config.json": CONFIG_TEXT, "x.safetensors": heads(tmp_path, without_head)})
+
+
 def test_a_quantisation_beside_the_config() -> None:
     beside = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}
     found = read_uploads({"config.json": CONFIG_TEXT, "hf_quant_config.json": json.dumps(beside).encode()})

@@ -39,7 +39,10 @@ def compare(architecture: Architecture, row: dict[str, str]) -> tuple[str, str]:
         if row["params_published_hf"] == str(counted):
             return "equal", f"{counted:,}, as published"
         reason = row["params_note"] or row["params_exact_status"] or "no published total"
-        return "unknown", f"{counted:,}; nothing to compare with ({reason})"
+        if not row["params_published_hf"].isdecimal():
+            return "unknown", f"{counted:,}; nothing to compare with ({reason})"
+        published = int(row["params_published_hf"])
+        return "unknown", f"{counted:,} is {counted - published:+,} from the published {published:,} ({reason})"
     difference = counted - int(row["params_exact"])
     if difference == 0:
         return "equal", f"{counted:,}"

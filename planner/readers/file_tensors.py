@@ -4,18 +4,24 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 
-from planner.architecture import Architecture, Layer, Tower
+from planner.architecture import Architecture, Layer, Tower, distinct_layers
 from planner.errors import BadFile
-from planner.formats import Role
+from planner.formats import NumberFormat, Role
+from planner.readers.file_checks import check_beyond, check_layers
 from planner.readers.file_layer import Reference, StoredKind, layer_tensors
 from planner.readers.packed_tensors import Weight, weights
 from planner.readers.safetensors import missing_sentence
+from planner.readers.stored import SERVED_IN_16_BIT
+from planner.readers.stored_formats import stored_name
 from planner.readers.stored_tensors import StoredTensors
 from planner.readers.tensor_roles import Part, Place, place_of, role_of
-from planner.units import format_bytes, format_count
+from planner.units import format_bytes
 
 _MTP = "multi_token_prediction"
-_MOOT = re.compile(r"part are not counted: they|(?:is|are) missing from the count|weights are counted unquantised")
+_MOOT = re.compile(
+    r"part are not counted: they|(?:is|are) missing from the count|weights are counted unquantised"
+    r"|store a copy of the tied head"
+)
 """What the config's reader says of weights that only the files tell."""
 
 _Kinds = Counter[StoredKind]
@@ -27,6 +33,8 @@ class _Sorted:
 
     outer: _Kinds = field(default_factory=Counter)
     layers: defaultdict[int, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
+    beyond: defaultdict[int, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
+    """Layers with numbers above the model's own."""
     mtp: defaultdict[int, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
     towers: defaultdict[str, _Kinds] = field(default_factory=lambda: defaultdict(Counter))
     buffer_bytes: int = 0
@@ -43,7 +51,10 @@ def with_file_tensors(architecture: Architecture, stored: StoredTensors) -> Arch
     if stored.missing_files:
         raise BadFile(missing_sentence(stored.source, stored.missing_files))
     found = _sort(architecture, stored)
-    _check_layers(architecture, found, stored.source)
+    check_layers(architecture, found.layers, found.outer, stored.source)
+    check_beyond(architecture, found.beyond, stored.source)
+    for index, kinds in found.beyond.items():
+        found.mtp[index] += kinds
     unknown: set[str] = set()
     layers = _layers(architecture.layers, found.layers, unknown)
     mtp = tuple(
@@ -61,8 +72,24 @@ def with_file_tensors(architecture: Architecture, stored: StoredTensors) -> Arch
             for kind, kinds in sorted(found.towers.items())
         ),
         stored_assumed=False,
+        source=f"headers of {stored.source}",
     )
-    return replace(result, warnings=(*warnings, *_warnings(found, unknown, stored.source)))
+    stored_as = stored_name(_sizes(result), architecture.stored_as)
+    said = SERVED_IN_16_BIT in warnings
+    if said != (stored_as == "fp32"):
+        warnings = [sentence for sentence in warnings if not said or sentence != SERVED_IN_16_BIT]
+        warnings += [] if said else [SERVED_IN_16_BIT]
+    return replace(result, stored_as=stored_as, warnings=(*warnings, *_warnings(found, unknown, stored.source)))
+
+
+def _sizes(architecture: Architecture) -> Counter[NumberFormat]:
+    """Bytes of the text model by format."""
+    sizes: Counter[NumberFormat] = Counter()
+    around = Layer(kind="", mixers=(), tensors=architecture.tensors)
+    for layer, count in ((around, 1), *distinct_layers(architecture.layers)):
+        for tensor in layer.tensors:
+            sizes[tensor.stored] += count * tensor.count * tensor.stored.bytes_for(tensor.columns, tensor.rows)
+    return sizes
 
 
 def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
@@ -82,7 +109,7 @@ def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
                 found.mtp[index][kind] += in_layer
         elif place.part is Part.LAYER:
             for index, in_layer in layers.items():
-                kinds = found.layers[index] if index < number else found.mtp[index - number]
+                kinds = found.layers[index] if index < number else found.beyond[index - number]
                 kinds[kind] += in_layer
         elif is_tied and kind.role is Role.HEAD:
             found.tied_head_bytes += weight.bytes * count
@@ -102,15 +129,6 @@ def _kind(weight: Weight, place: Place) -> StoredKind:
         packed_bytes=weight.packed_bytes,
         is_packed=weight.is_packed,
     )
-
-
-def _check_layers(architecture: Architecture, found: _Sorted, source: str) -> None:
-    for index, layer in enumerate(architecture.layers):
-        if layer.tensors and index not in found.layers:
-            raise BadFile(
-                f"{source} has no tensors of layer {index}, and {architecture.name or 'the config'} has "
-                f"{format_count(len(architecture.layers))} layers: config and weights are not of one model."
-            )
 
 
 def _layers(layers: tuple[Layer, ...], found: dict[int, _Kinds], unknown: set[str]) -> tuple[Layer, ...]:

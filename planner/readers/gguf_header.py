@@ -12,6 +12,7 @@ from typing import BinaryIO
 from planner.errors import BadFile
 from planner.formats import NumberFormat
 from planner.readers.gguf_cursor import Cursor
+from planner.readers.pointers import refuse_pointer
 from planner.records import dataclass
 from planner.units import format_count, shorten
 
@@ -75,7 +76,9 @@ def read_header(file: BinaryIO, size: int, what: str, types: Mapping[int, Number
     Numbers, short strings and short arrays of whole numbers are kept; everything else is passed over. Raises BadFile.
     """
     cursor = Cursor(file, size, what)
-    if size < 4 or cursor.take(4) != MAGIC:
+    first = cursor.take(4) if size >= len(MAGIC) else b""
+    if first != MAGIC:
+        refuse_pointer(first, what)
         raise BadFile(f"{what} does not begin with GGUF: it is not a GGUF file.")
     _version(cursor)
     tensor_count, key_count = cursor.unsigned(8), cursor.unsigned(8)

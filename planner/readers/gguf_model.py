@@ -109,6 +109,9 @@ def _layer_numbers(values: GgufValues, by_layer: Mapping[int, _Named], what: str
     if max(by_layer) >= blocks:
         raise BadFile(f"{what} has tensors of layer {max(by_layer)}, but {values.spelled('block_count')} is {blocks}.")
     declared = min(values.optional_integer("nextn_predict_layers") or 0, blocks - 1)
+    for index in range(blocks - declared):
+        if index not in by_layer and _has_tensors(values, index, blocks):
+            raise BadFile(f"{what} has no tensors of layer {index}, but {values.spelled('block_count')} is {blocks}.")
     candidates = range(blocks - declared, blocks)
     prediction = [
         index for index in candidates if any(name.startswith("nextn.") for name, _ in by_layer.get(index, ()))
@@ -116,6 +119,12 @@ def _layer_numbers(values: GgufValues, by_layer: Mapping[int, _Named], what: str
     plain = [index for index in candidates if index in by_layer and index not in prediction]
     number = max(plain, default=blocks - declared - 1) + 1
     return number, [index for index in prediction if index >= number]
+
+
+def _has_tensors(values: GgufValues, index: int, blocks: int) -> bool:
+    """Whether a layer must have any; those without heads and without a feed-forward part need not: Nemotron-NAS."""
+    sizes = (values.per_layer(key, blocks, at_least=0) for key in ("attention.head_count", "feed_forward_length"))
+    return any(size is None or size[index] for size in sizes)
 
 
 def _check_bounded(values: GgufValues) -> None:

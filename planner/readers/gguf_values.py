@@ -40,7 +40,7 @@ class GgufValues:
     def per_layer(self, key: str, number: int, at_least: int | None = None) -> list[int] | None:
         """A number for each of *number* layers, from an array or one for all; None where *key* is missing.
 
-        An array of *at_least* so many is enough: the rest take its largest.
+        An array of *at_least* so many is enough: the rest take its largest. It may go on with layers for prediction.
         """
         value = self._get(key)
         if value is None:
@@ -48,7 +48,8 @@ class GgufValues:
         if not isinstance(value, tuple):
             return [self._whole(key, value, 0)] * number
         least = number if at_least is None else at_least
-        if len(value) < least:
+        most = max(number, self.optional_integer("block_count") or 0)
+        if not least <= len(value) <= most:
             raise UnsupportedModel(
                 f"{self.where}: {self.spelled(key)} has {format_count(len(value))} entries "
                 f"for {format_count(least)} layers."

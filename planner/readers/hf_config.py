@@ -11,7 +11,7 @@ from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.mtp import mtp_layers, uncounted_mtp
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
-from planner.readers.quantization.stated import quantization_of
+from planner.readers.quantization.stated import cache_note, quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_config import TextConfig, find_text
 from planner.readers.text_model import build_layers, outer_tensors
@@ -88,7 +88,8 @@ def read_config(
         return architecture
     from planner.readers.quantization.apply import apply_quantization  # most models need none of it
 
-    return apply_quantization(architecture, stated, knowledge.formats)
+    stored_so = apply_quantization(architecture, stated, knowledge.formats)
+    return replace(stored_so, warnings=(*stored_so.warnings, *cache_note(stated, quantization)))
 
 
 def _towers(top: Values, family: Family, decoder: Decoder) -> tuple[tuple[Tower, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from planner.borders import validate
-from planner.errors import BadFile, PlannerError, UnknownName
+from planner.errors import BadFile, PlannerError, UnknownName, Unreachable
 from planner.readers.hub_ranges import TIMEOUT_S, read_range
 from planner.readers.safetensors import INDEX
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
@@ -30,6 +30,8 @@ QUANTIZATION = "hf_quant_config.json"
 _SINGLE = "model.safetensors"
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_NEWEST = "newest"
+"""Names the commit that was read last, and how many files its weights are in."""
 _CONNECTIONS = 8
 _FIRST_BYTES = 128 * 1024
 """Asked for at once: most headers end within it, so that a second request is rare."""
@@ -111,32 +113,58 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
     if CONFIG not in names:
         raise BadFile(f"{repo_id} has no {CONFIG} on the hub; name a repository that has the model itself.")
     shards = [*parse_index(text(INDEX), INDEX).files] if INDEX in names else [_SINGLE] if _SINGLE in names else []
-    return HubModel(
+    found = HubModel(
         repo_id=repo_id,
         commit=commit,
         config=text(CONFIG),
         quantization=text(QUANTIZATION) if QUANTIZATION in names else None,
         stored=_headers(repo_id, commit, shards, endpoint) if shards else None,
     )
+    _assets(repo_id).joinpath(_NEWEST).write_text(f"{commit} {len(shards)}", encoding="utf-8")
+    return found
+
+
+def kept(repo_id: str) -> HubModel | None:
+    """What the last ``fetch`` of *repo_id* read, where all of it is still here; no network."""
+    from huggingface_hub import try_to_load_from_cache
+
+    def text(name: str) -> bytes | None:
+        path = try_to_load_from_cache(repo_id, name, revision=commit)
+        return Path(path).read_bytes() if isinstance(path, str) else None
+
+    try:
+        commit, _, shards = _assets(repo_id).joinpath(_NEWEST).read_text(encoding="utf-8").partition(" ")
+        config = text(CONFIG)
+        stored = _kept(_assets(repo_id) / f"{commit}.json") if shards != "0" else None
+    except (OSError, ValueError, OverflowError, PlannerError):
+        return None
+    if config is None:
+        return None
+    return HubModel(repo_id=repo_id, commit=commit, config=config, quantization=text(QUANTIZATION), stored=stored)
+
+
+def _assets(repo_id: str) -> Path:
+    """The folder in which headers are kept."""
+    from huggingface_hub import cached_assets_path
+
+    return cached_assets_path("kvbudget", namespace=repo_id, subfolder="headers")
 
 
 def _headers(repo_id: str, commit: str, shards: Iterable[str], endpoint: str | None) -> StoredTensors:
     """The tensors of *shards* by range requests, kept under the commit's name: a commit never changes."""
-    from huggingface_hub import cached_assets_path
-
-    kept = cached_assets_path("kvbudget", namespace=repo_id, subfolder="headers") / f"{commit}.json"
-    if kept.is_file():
+    file = _assets(repo_id) / f"{commit}.json"
+    if file.is_file():
         try:
-            return _kept(kept)
+            return _kept(file)
         except (ValueError, OverflowError, PlannerError):
-            kept.unlink()  # written by another version, or damaged: read again
+            file.unlink()  # written by another version, or damaged: read again
     table = TensorTable()
     with ThreadPoolExecutor(_CONNECTIONS) as pool:
         found = pool.map(lambda name: asked(repo_id, lambda: _header(repo_id, commit, name, endpoint)), shards)
         for shard in found:
             table.merge(shard)
     stored = StoredTensors(source=f"{repo_id} at {commit[:12]}", groups=table.groups())
-    kept.write_text(json.dumps(asdict(stored), default=list), encoding="utf-8")
+    file.write_text(json.dumps(asdict(stored), default=list), encoding="utf-8")
     return stored
 
 
@@ -176,7 +204,7 @@ def asked(repo_id: str, question: Callable[[], T]) -> T:
             f"Hugging Face shows no model {repo_id!r}; check its name, or log in if it is private."
         ) from error
     except errors.OfflineModeIsEnabled as error:
-        raise PlannerError(
+        raise Unreachable(
             f"{repo_id} was not asked for: HF_HUB_OFFLINE is set; unset it to read from the hub."
         ) from error
     except (errors.HfHubHTTPError, errors.LocalEntryNotFoundError, OSError, ValueError) as error:
@@ -196,9 +224,16 @@ def _is_transport(error: Exception) -> bool:
     return any(base.__name__ == "HTTPError" and base.__module__.startswith("httpx") for base in type(error).__mro__)
 
 
-def _unreachable(repo_id: str, error: Exception) -> PlannerError:
+def _unreachable(repo_id: str, error: Exception) -> Unreachable:
     status = getattr(getattr(error, "response", None), "status_code", None)
-    reason = f"it answered {status}" if status else type(error).__name__
-    return PlannerError(
+    reason = f"it answered {status}" if status else _reason(type(error).__name__)
+    return Unreachable(
         f"{repo_id} could not be read from Hugging Face: {reason}. Presets and local files need no network."
     )
+
+
+def _reason(kind: str) -> str:
+    """In words what an error of a *kind* means, the commonest of the transport's."""
+    if "Timeout" in kind:
+        return f"no answer within {TIMEOUT_S} s"
+    return "there is no connection to it" if "Connect" in kind or kind == "LocalEntryNotFoundError" else kind

@@ -4,10 +4,12 @@ import json
 from math import isfinite
 
 from planner.errors import BadFile
+from planner.readers.pointers import refuse_pointer
 from planner.units import MIB, shorten
 
 MAX_JSON_BYTES = 16 * MIB
 _UNBOUNDED = "_limit"
+_FIRST = 32
 
 
 def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object]:
@@ -17,6 +19,8 @@ def parse_json(data: bytes | str, what: str = "config.json") -> dict[str, object
     """
     if len(data) > MAX_JSON_BYTES:
         raise BadFile(f"{what} is longer than 16 MiB, which is as much as is read of a config.")
+    first = data[:_FIRST]
+    refuse_pointer(first if isinstance(first, bytes) else first.encode(errors="replace"), what)
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
     except UnicodeDecodeError as error:

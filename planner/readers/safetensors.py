@@ -22,6 +22,8 @@ _MAX_SHARDS = 10_000
 def read_safetensors(path: str | Path) -> StoredTensors:
     """The tensors of one ``.safetensors`` file, of an index and the shards beside it, or of a folder with either.
 
+    A file that is one of several parts by its name stands for all of them.
+
     Only headers are read. Shards that an index names and that are not there are listed in the result, with a warning.
     """
     path = Path(path)
@@ -29,7 +31,21 @@ def read_safetensors(path: str | Path) -> StoredTensors:
         return _read_folder(path)
     if path.name.endswith(".index.json"):
         return _read_index(path)
+    parts = part_names(path.name)
+    if len(parts) > 1:
+        return _read_shards(path.parent, path.name, parts)[0]
     return StoredTensors(source=path.name, groups=_read_file(path).groups())
+
+
+def part_names(name: str) -> list[str]:
+    """All parts of the checkpoint that the file *name* is one of, by its name; itself where it is whole."""
+    match = _SHARD.fullmatch(name)
+    if match is None:
+        return [name]
+    count = int(match[3])
+    if count > _MAX_SHARDS:
+        raise BadFile(f"{name} says that it is one of {format_count(count)} shards.")
+    return [f"{match[1]}-{number:05}-of-{match[3]}{_SUFFIX}" for number in range(1, count + 1)] or [name]
 
 
 def has_safetensors(folder: Path) -> bool:
@@ -42,8 +58,7 @@ def _read_folder(folder: Path) -> StoredTensors:
         return _read_index(folder / INDEX)
     names = sorted(file.name for file in folder.glob(f"*{_SUFFIX}"))
     if _SINGLE in names or len(names) == 1:
-        name = _SINGLE if _SINGLE in names else names[0]
-        return StoredTensors(source=name, groups=_read_file(folder / name).groups())
+        return read_safetensors(folder / (_SINGLE if _SINGLE in names else names[0]))
     if not names:
         raise BadFile(f"Folder {folder.name} has no {_SUFFIX} file and no {INDEX}.")
     shards = [match for name in names if (match := _SHARD.fullmatch(name))]
@@ -53,11 +68,7 @@ def _read_folder(folder: Path) -> StoredTensors:
             f"Folder {folder.name} has {len(names)} {_SUFFIX} files and no {INDEX} to say which belong together: "
             "name one file."
         )
-    prefix, count = sets.pop()
-    if count > _MAX_SHARDS:
-        raise BadFile(f"{names[0]} says that it is one of {format_count(count)} shards.")
-    wanted = [f"{prefix}-{number:05}-of-{count:05}{_SUFFIX}" for number in range(1, count + 1)]
-    return _read_shards(folder, folder.name, wanted)[0]
+    return _read_shards(folder, folder.name, part_names(names[0]))[0]
 
 
 def _read_index(path: Path) -> StoredTensors:

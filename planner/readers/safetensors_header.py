@@ -13,6 +13,7 @@ from math import prod
 from typing import BinaryIO
 
 from planner.errors import BadFile
+from planner.readers.pointers import refuse_pointer
 from planner.readers.stored_tensors import DTYPE_BITS, TensorTable
 from planner.readers.unique_json import SPACE, load_json
 from planner.units import format_count, shorten
@@ -39,6 +40,7 @@ def header_length(first: bytes, what: str) -> int:
     """Bytes of JSON announced by the *first* eight bytes of the file called *what*."""
     if len(first) < LENGTH_BYTES:
         raise BadFile(f"{what} is {len(first)} bytes long: too short for a safetensors header.")
+    refuse_pointer(first, what)
     length = int.from_bytes(first[:LENGTH_BYTES], "little")
     if not 2 <= length <= MAX_HEADER_BYTES:
         raise BadFile(f"{what} announces a header of {format_count(length)} bytes: it is not a safetensors file.")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from planner.formats import NumberFormat
+from planner.readers.lookups import MISSING
 from planner.readers.values import Values
 
 _FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}
@@ -23,6 +24,8 @@ def stored_format(
     for values in sources:
         for key in _KEYS:
             dtype = values.written(key)
+            if not (dtype in (None, MISSING) or isinstance(dtype, str)):
+                raise values.wrong(key, dtype, f"one of {', '.join(_FORMATS)}")
             if isinstance(dtype, str) and dtype != "auto":
                 return _named(values, key, dtype.removeprefix("torch."), formats)
         for dtype, name in _FORMATS.items():

@@ -1,9 +1,14 @@
 """Number formats that take exactly the bytes a file stores, whatever packing and scales it uses."""
 
+from collections.abc import Mapping
 from functools import cache
 
 from planner.formats import NumberFormat, Scale
 from planner.readers.stored_tensors import DTYPE_BITS
+
+_WHOLE = ("bf16", "fp16", "fp32")
+_NAMES = {"f16": "fp16", "f32": "fp32", "f8_e4m3": "fp8", "f8_e5m2": "fp8", "8-bit f8_e4m3": "fp8", "i8": "int8"}
+"""The project's own names for types of the specification."""
 
 
 @cache
@@ -33,3 +38,19 @@ def exact_format(name: str, rows: int, columns: int, size: int) -> NumberFormat:
         scales=(Scale(bytes=rest, rows=0, columns=0),) if rest else (),
         kind="checkpoint",
     )
+
+
+def stored_name(sizes: Mapping[NumberFormat, int], said: str) -> str:
+    """What a model with so many bytes in each format is stored as: its main format's name.
+
+    Of packed weights headers tell only the bits: what the config *said* is kept, if that is a format of few bits too.
+
+    >>> stored_name({dtype_format("F32"): 4_000, dtype_format("BF16"): 20}, "bf16")
+    'fp32'
+    """
+    by_name: dict[str, int] = {}
+    for number_format, size in sizes.items():
+        name = _NAMES.get(number_format.name) or number_format.name.partition(" ")[0]
+        by_name[name] = by_name.get(name, 0) + size
+    main = max(by_name, key=by_name.__getitem__, default=said)
+    return said if main not in _WHOLE and said not in _WHOLE else main

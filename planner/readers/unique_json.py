@@ -3,10 +3,12 @@
 import json
 
 from planner.errors import BadFile
+from planner.readers.pointers import refuse_pointer
 from planner.units import shorten
 
 SPACE = rb"[ \t\n\r]*"
 """What JSON lets stand between its tokens, as a pattern."""
+_FIRST_BYTES = 32
 
 
 def load_json(text: bytes, what: str) -> object:
@@ -23,6 +25,7 @@ def load_json(text: bytes, what: str) -> object:
     except UnicodeDecodeError as error:
         raise BadFile(f"{what}: byte {error.start} of its header is not UTF-8.") from None
     except json.JSONDecodeError as error:
+        refuse_pointer(text[:_FIRST_BYTES], what)
         raise BadFile(f"{what}: its header is not JSON: {error.msg} at character {error.pos}.") from None
     except RecursionError:
         raise BadFile(f"{what}: its header is nested too deeply.") from None

@@ -13,6 +13,7 @@ from planner.formats import QuantScheme
 from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.safetensors import read_safetensors
+from planner.readers.stored import SERVED_IN_16_BIT
 from planner.readers.stored_tensors import StoredTensors, TensorTable
 from planner.weights import active_parameters, bytes_by_role, model_bytes, parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
@@ -405,6 +406,92 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
         read(tmp_path, checkpoint(), num_hidden_layers=4)
 
 
+def test_more_layers_than_the_config_has_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"has tensors of layer 2, and small has 2 layers: config and weights are not of"):
+        read(tmp_path, checkpoint(), num_hidden_layers=2)
+
+
+def test_no_more_prediction_layers_than_the_config_has(tmp_path: Path) -> None:
+    layer = {name.replace(".0.", ".{}."): value for name, value in checkpoint().items() if ".layers.0." in name}
+    one, two = ({name.format(LAYERS + more): value for name, value in layer.items()} for more in (0, 1))
+    mimo = {"model_type": "mimo", "num_nextn_predict_layers": 1}
+    assert len(read(tmp_path, checkpoint() | one, **mimo)[1].mtp_layers) == 1
+    with pytest.raises(BadFile, match=r"has tensors of layer 4, and small has 3 layers"):
+        read(tmp_path, checkpoint() | one | two, **mimo)
+
+
+@pytest.mark.parametrize("pack", [plain, gptq, awq, fp8_block, compressed_asymmetric, modelopt_nvfp4, exl3])
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"num_key_value_heads": 4}, r"layer 0 .* 8,192 elements in self_attn\.k_proj, .* make 16,384"),
+        ({"num_attention_heads": 8, "head_dim": 32}, r"in self_attn\.[qo]_proj"),
+        ({"intermediate_size": 512}, r"in mlp\.gate_proj"),
+        ({"vocab_size": 1024}, r"in (embed_tokens|lm_head), .* make 131,072"),
+    ],
+)
+def test_shapes_that_the_config_does_not_make_are_refused(
+    pack: Packing, changes: dict[str, object], place: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadFile, match=place + r".*config and weights are not of one model"):
+        read(tmp_path, checkpoint(pack), **changes)
+
+
+@pytest.mark.parametrize("pack", [nf4, hqq, mlx, compressed_symmetric])
+def test_packed_weights_of_hidden_shapes_have_bits_that_a_format_can_have(pack: Packing, tmp_path: Path) -> None:
+    """Four bits of four times the elements would be sixteen."""
+    with pytest.raises(BadFile, match=r"layer 0 .* in self_attn\.[qkvo]_proj"):
+        read(tmp_path, checkpoint(pack), head_dim=8)
+
+
+def test_fused_projections_are_compared_by_their_sum(tmp_path: Path) -> None:
+    apart = ("q_proj.weight", "k_proj.weight", "v_proj.weight")
+    tensors = {name: value for name, value in checkpoint().items() if not name.endswith(apart)}
+    for index in range(LAYERS):
+        tensors[f"model.layers.{index}.self_attn.qkv_proj.weight"] = ("BF16", (128 + 64 + 64, HIDDEN))
+    assert read(tmp_path, tensors)[1].tensors
+    with pytest.raises(BadFile, match=r"32,768 elements in self_attn\.q_proj, .* make 49,152"):
+        read(tmp_path, tensors, num_key_value_heads=4)
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        ("lm_head.weight", "has no head, and the config's is not tied to the embedding: it is not the whole model"),
+        ("model.embed_tokens.weight", "has no embedding: it is not the whole model"),
+        ("model.layers.1.mlp.up_proj.weight", r"has mlp\.up_proj in some layers only"),
+        ("model.layers.0.self_attn.k_proj.weight", r"has self_attn\.k_proj in some layers only"),
+    ],
+)
+def test_a_part_of_a_model_is_not_taken_for_all_of_it(missing: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=said):
+        read(tmp_path, {name: value for name, value in checkpoint().items() if name != missing})
+
+
+def test_a_file_that_is_one_of_several_stands_for_all(tmp_path: Path) -> None:
+    tensors = checkpoint()
+    names = list(tensors)
+    files = [tmp_path / f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    write(files[0], {name: tensors[name] for name in names[:20]})
+    write(files[1], {name: tensors[name] for name in names[20:]})
+    config = read_config(LLAMA, KNOWLEDGE, name="small")
+    whole = [with_file_tensors(config, read_safetensors(path)) for path in (tmp_path, *files)]
+    assert [parameters(found) for found in whole] == [parameters(config)] * 3
+    files[1].unlink()
+    for path in (tmp_path, files[0]):
+        with pytest.raises(BadFile, match=r"is incomplete: model-00002-of-00002\.safetensors not found"):
+            with_file_tensors(config, read_safetensors(path))
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("BF16", "bf16"), ("F16", "fp16"), ("F32", "fp32"), ("F8_E4M3", "fp8")])
+@pytest.mark.parametrize("said", ["bfloat16", "float32"])
+def test_what_is_stored_is_what_the_headers_say(dtype: str, name: str, said: str, tmp_path: Path) -> None:
+    tensors = {key: (dtype, shape) for key, (_, shape) in checkpoint().items()}
+    _, found, _ = read(tmp_path, tensors, torch_dtype=said)
+    assert (found.stored_as, found.source) == (name, "headers of model.safetensors")
+    assert (SERVED_IN_16_BIT in found.warnings) == (name == "fp32")
+
+
 def test_an_incomplete_checkpoint_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "x.safetensors", checkpoint())
     write_index(tmp_path / "model.safetensors.index.json", {"model.norm.weight": "x.safetensors", "b": "y.safetensors"})
@@ -416,7 +503,7 @@ _PARTS = (
     "weight", "bias", "qweight", "qzeros", "scales", "g_idx", "weight_packed", "weight_scale", "weight_zero_point",
     "weight.absmax", "weight.quant_map", "W_q", "q_weight", "q_invperm", "trellis", "suh", "svh", "SCB", "k_scale",
 )  # fmt: skip
-_MODULES = ("self_attn.q_proj", "mlp.experts.3.up_proj", "mlp.experts", "mlp.gate", "input_layernorm", "linear_attn")
+_MODULES = ("self_attn.odd_proj", "mlp.experts.3.odd_proj", "mlp.experts", "mlp.gate", "input_layernorm", "linear_attn")
 _SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
 
 
@@ -427,7 +514,7 @@ def test_odd_parts_never_lose_a_byte(parts: dict[tuple[str, str], tuple[int, ...
     dtypes = st.sampled_from(["BF16", "I32", "U8", "I8", "F8_E8M0", "I16"])
     table = TensorTable()
     for name, shape in [
-        ("lm_head.weight", (2, 3)),
+        *((f"{name}.weight", (VOCAB, HIDDEN)) for name in ("model.embed_tokens", "lm_head")),
         *((f"model.layers.0.{m}.{p}", s) for (m, p), s in parts.items()),
     ]:
         table.add(name, data.draw(dtypes), shape)

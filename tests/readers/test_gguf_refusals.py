@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner import presets
-from planner.errors import BadPreset, PlannerError, UnsupportedModel
+from planner.errors import BadFile, BadPreset, PlannerError, UnsupportedModel
 from planner.kv_cache import model_specs
 from planner.readers.gguf import read_gguf
 from planner.readers.gguf_knowledge import parse_gguf_knowledge
@@ -176,3 +176,22 @@ def test_a_damaged_model_never_gives_more_than_a_sentence(
     except PlannerError:
         return
     assert stored_bytes(found) <= size
+
+
+def test_layers_without_tensors_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"x\.gguf has no tensors of layer 2, but llama\.block_count is 4"):
+        read(tmp_path, model("llama", 2, BLOCK, **LLAMA, block_count=4))
+
+
+@pytest.mark.parametrize("heads", [[2], [2, 2, 2]])
+def test_a_list_of_another_length_than_the_layers_is_refused(tmp_path: Path, heads: list[int]) -> None:
+    keys = {**LLAMA, "attention__head_count_kv": heads}
+    with pytest.raises(UnsupportedModel, match=rf"head_count_kv has {len(heads)} entries for 2 layers"):
+        read(tmp_path, model("llama", 2, BLOCK, **keys))
+
+
+def test_a_pointer_to_a_file_is_not_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.gguf"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n")
+    with pytest.raises(BadFile, match=r"x\.gguf is a Git LFS pointer, not the file itself: fetch it"):
+        read_gguf(path, KNOWLEDGE)

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +16,20 @@ from planner.errors import PlannerError
 from planner.line_item import Basis
 from planner.readers.hf_config import read_config
 from tests.builders import deployment
+from tests.checkpoints import CASES
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
-from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, MODULES, compressed, layer_bytes, modelopt, read, sizes
+from tests.readers.quantized import (
+    ELEMENTS,
+    KINDS,
+    MIXTURE,
+    MODULES,
+    TINY,
+    compressed,
+    layer_bytes,
+    modelopt,
+    read,
+    sizes,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +44,7 @@ from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, MODULES, compresse
         ({"quant_method": "gptq", "bits": 4}, "key 'group_size' is None; it must be a group size, or -1"),
         ({"quant_method": "awq", "bits": 4, "group_size": 0.5}, "key 'group_size' is 0.5; it must be a whole number"),
         ({"quant_method": "bitsandbytes"}, "key 'load_in_4bit' is None; it must be true, or load_in_8bit must be"),
-        ({"quant_method": "fp8", "weight_block_size": [128]}, "key 'weight_block_size' has 1 entries"),
+        ({"quant_method": "fp8", "weight_block_size": [128]}, "key 'weight_block_size' has 1 entries; it must have 2"),
         (compressed("sparse-24-bitmask", num_bits=8, type="float", strategy="channel"), "key 'format' is"),
         (modelopt("FP3"), "key 'quant_algo' is 'FP3'"),
         ({"quant_method": "fp8", "modules_to_not_convert": [3]}, "it must be a list of module names"),
@@ -212,3 +225,64 @@ def test_activations_scaled_by_block_at_run_time_have_one_scale_in_the_file() ->
     )
     assert local.stored_as == "nvfp4"
     assert layer_bytes(local) - layer_bytes(dynamic) == 4 * MODULES
+
+
+def places(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The way to every value in *value*, objects and lists themselves too."""
+    yield above
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value[:2]):
+            yield from places(inner, (*above, key))
+
+
+PUBLISHED = [case["quantization"] for case in CASES.values()] + [
+    {**case["quantization"], "quantized_layers": {"model.layers.0.mlp.up_proj": case["quantized"]}}
+    for case in CASES.values()
+    if case.get("quantized")
+]
+
+
+@pytest.mark.parametrize("quantization", [*(settings for settings, _ in KINDS.values()), *PUBLISHED])
+def test_a_value_of_any_other_type_is_read_or_bounded(quantization: dict[str, Any]) -> None:
+    for place in places(quantization):
+        for value in (None, True, 3, -1, 1.5, "x", "", [], [3], ["x"], [[]], {}, {"x": 3}, {"x": {}}):
+            changed: dict[str, Any] = {"": copy.deepcopy(quantization)}
+            table: Any = changed
+            for step in ("", *place)[:-1]:
+                table = table[step]
+            table[("", *place)[-1]] = value
+            try:
+                read_config({**MIXTURE, "quantization_config": changed[""]}, KNOWLEDGE)
+            except PlannerError as error:
+                assert str(error)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"sym": True}, {"desc_act": False}, {"zero_point": True}, {"damp_percent": 0.1, "sym": True}]
+)
+def test_settings_of_several_quantisers_are_nobodys_without_a_method(settings: dict[str, Any]) -> None:
+    found = read({"bits": 4, "group_size": 128, **settings})
+    assert found.stored_assumed
+    assert layer_bytes(found) == 2 * ELEMENTS
+    assert not read({"bits": 4, "group_size": 64}).stored_assumed
+
+
+def test_a_copy_of_a_tied_head_is_named_as_the_header_names_it() -> None:
+    awq = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
+    tied = read(awq, {**TINY, "tie_word_embeddings": True})
+    assert "head" not in sizes(tied)
+    assert tied.warnings == (
+        "Such files store a copy of the tied head (0.50 MiB) that the model does not load: not counted.",
+    )
+    assert read(awq).warnings == ()
+
+
+def test_a_sibling_alone_in_wanting_a_small_cache_is_named() -> None:
+    config = {**TINY, "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}
+    sibling = {"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}}
+    found = read_config(config, KNOWLEDGE, quantization=sibling)
+    assert found.cache_format.name == "bf16"
+    assert [warning.partition(",")[0] for warning in found.warnings] == ["hf_quant_config.json wants the cache in FP8"]
+    both = {**config["quantization_config"], "kv_cache_scheme": {"num_bits": 8, "type": "float"}}
+    assert read_config({**config, "quantization_config": both}, KNOWLEDGE, quantization=sibling).warnings == ()
+    assert read_config(TINY, KNOWLEDGE, quantization=sibling).cache_format.name == "fp8"

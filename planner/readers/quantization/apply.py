@@ -13,7 +13,7 @@ from planner.readers.quantization.module_names import Parts, canonical
 from planner.readers.quantization.module_sets import Place
 from planner.readers.quantization.scheme import MATRICES, StoredScheme
 from planner.readers.quantization.settings import Settings
-from planner.units import shorten
+from planner.units import format_bytes, shorten
 
 _METHODS: Mapping[str, Callable[[Settings, Formats], StoredScheme]] = {
     "aqlm": others.aqlm,
@@ -80,9 +80,19 @@ def _method(quantization: Mapping[str, object]) -> str:
         return "bitsandbytes"
     if "config_groups" in quantization:
         return "compressed-tensors"
-    if "bits" in quantization and "group_size" in quantization and not {"desc_act", "zero_point"} & quantization.keys():
+    if "bits" in quantization and "group_size" in quantization and _has_only_mlx(quantization):
         return "mlx"
     return str(method or "missing")
+
+
+def _has_only_mlx(quantization: Mapping[str, object]) -> bool:
+    """Whether nothing is there but what MLX writes: bits, group size, mode, and settings by module."""
+    return all(
+        key in ("bits", "group_size", "mode", "quant_method")
+        or (value is False and "." in key)
+        or isinstance(value, dict)
+        for key, value in quantization.items()
+    )
 
 
 def _stored(architecture: Architecture, scheme: StoredScheme) -> Architecture:
@@ -98,7 +108,7 @@ def _stored(architecture: Architecture, scheme: StoredScheme) -> Architecture:
         tensors=tuple(replace(tensor, stored=_format(tensor, scheme)) for tensor in _with_head(architecture, scheme)),
         cache_format=scheme.cache_format or architecture.cache_format,
         stored_as=scheme.name or architecture.stored_as,
-        warnings=(*architecture.warnings, *scheme.warnings),
+        warnings=(*architecture.warnings, *scheme.warnings, *_copy_warning(architecture, scheme)),
     )
 
 
@@ -134,10 +144,24 @@ def _modules(name: str) -> tuple[Parts, ...]:
     return canonical(tuple(name.split(".")))
 
 
-def _with_head(architecture: Architecture, scheme: StoredScheme) -> tuple[Tensor, ...]:
-    """The tensors outside the layers, and a head where the quantiser writes one although the model's is tied."""
+def _tied_embedding(architecture: Architecture) -> Tensor | None:
+    """The embedding of a model that has no head besides."""
     tensors = architecture.tensors
     embedding = next((tensor for tensor in tensors if tensor.role is Role.EMBEDDING), None)
-    if not scheme.unties_head or embedding is None or any(tensor.role is Role.HEAD for tensor in tensors):
-        return tensors
-    return (*tensors, replace(embedding, name="lm_head.weight", role=Role.HEAD))
+    return None if any(tensor.role is Role.HEAD for tensor in tensors) else embedding
+
+
+def _with_head(architecture: Architecture, scheme: StoredScheme) -> tuple[Tensor, ...]:
+    """The tensors outside the layers, and a head where the quantiser writes one although the model's is tied."""
+    embedding = _tied_embedding(architecture)
+    if not scheme.unties_head or embedding is None:
+        return architecture.tensors
+    return (*architecture.tensors, replace(embedding, name="lm_head.weight", role=Role.HEAD))
+
+
+def _copy_warning(architecture: Architecture, scheme: StoredScheme) -> tuple[str, ...]:
+    embedding = _tied_embedding(architecture)
+    if not scheme.copies_head or embedding is None:
+        return ()
+    size = format_bytes(embedding.stored.bytes_for(embedding.columns, embedding.rows))
+    return (f"Such files store a copy of the tied head ({size}) that the model does not load: not counted.",)

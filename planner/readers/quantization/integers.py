@@ -44,6 +44,7 @@ def awq(settings: Settings, formats: Formats) -> StoredScheme:
     return StoredScheme(
         defaults=projections(layouts.awq(bits, group_size)),
         choices=choices((settings.names(*SKIPPED), None)),
+        copies_head=True,
     )
 
 

@@ -41,11 +41,11 @@ def modelopt(settings: Settings, formats: Formats) -> StoredScheme:
 
 def quantized_layers(settings: Settings) -> list[Named]:
     """The modules of the ``quantized_layers`` map by their format, one pair a format."""
-    by_algorithm: dict[tuple[str, object, bool], tuple[list[str], NumberFormat]] = {}
+    by_algorithm: dict[tuple[str, int | None, bool], tuple[list[str], NumberFormat]] = {}
     for name, layer in settings.variants("quantized_layers").items():
         algorithm = layer.text("quant_algo")
         smoothed = not set(_WITHOUT_NORM).isdisjoint(name.split("."))
-        key = (algorithm, layer.get("group_size"), smoothed)
+        key = (algorithm, layer.optional_integer("group_size", minimum=-1), smoothed)
         if key not in by_algorithm:
             by_algorithm[key] = ([], _algorithm(layer, algorithm, smoothed))
         by_algorithm[key][0].append(name)

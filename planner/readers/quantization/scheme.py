@@ -31,7 +31,8 @@ class StoredScheme:
     """The first of *choices* that names a module decides, otherwise *defaults* by role; what neither has is left alone.
 
     Quantisers leave heads, embeddings and routers alone, so that besides a default only a choice by exactly their name
-    quantises these. *unties_head*: the file has a head of its own even where the model's is its embedding.
+    quantises these. *unties_head*: the file has a head of its own even where the model's is its embedding,
+    *copies_head* one that is not loaded.
     *cache_format* is what the cache is to be kept in, None for the model's own. *leaves_weights*: the file says itself
     that its weights are as they were trained.
     """
@@ -39,6 +40,7 @@ class StoredScheme:
     defaults: Mapping[Role, NumberFormat] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     unties_head: bool = False
+    copies_head: bool = False
     cache_format: NumberFormat | None = None
     leaves_weights: bool = False
     warnings: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Self
 
+from planner.errors import UnsupportedModel
 from planner.readers.lookups import MISSING
 from planner.readers.values import Values
 from planner.units import shorten
@@ -54,6 +55,11 @@ class Settings(Values):
         if size is None:
             raise self.wrong(key, size, "a group size, or -1 for whole rows")
         return max(size, 0)
+
+    def uneven(self, key: str, entries: int, layers: int) -> UnsupportedModel:
+        return UnsupportedModel(
+            f"{self.where}: key {self.spelled(key)!r} has {entries} entries; it must have {layers}."
+        )
 
     def items(self) -> Iterable[tuple[str, object]]:
         return self._table.items()

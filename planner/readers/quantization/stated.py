@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from planner.readers.values import Values
+from planner.units import shorten
+
+_CACHE_KEYS = ("kv_cache_quant_algo", "kv_cache_scheme")
 
 
 def quantization_of(
@@ -21,3 +24,18 @@ def quantization_of(
             return {**expert_dtype, **stated, **(inner if isinstance(inner, Mapping) else {})}
     inner = (sibling or {}).get("quantization")
     return inner if isinstance(inner, Mapping) else sibling
+
+
+def cache_note(stated: Mapping[str, object] | None, sibling: Mapping[str, object] | None) -> tuple[str, ...]:
+    """That only the *sibling* wants the cache in few bits, where the config has a quantisation of its own.
+
+    Engines read the sibling for configs that have none.
+    """
+    inner = (sibling or {}).get("quantization", sibling)
+    wanted = inner.get("kv_cache_quant_algo") if isinstance(inner, Mapping) else None
+    if not wanted or not stated or stated is inner or any(stated.get(key) for key in _CACHE_KEYS):
+        return ()
+    return (
+        f"hf_quant_config.json wants the cache in {shorten(str(wanted))}, the config's own quantisation does not: it "
+        "is counted in 16 bit; choose another format for the cache to plan for that.",
+    )
