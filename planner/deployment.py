@@ -88,6 +88,12 @@ class Deployment:
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):
             _check(name, getattr(self, name), MAX_PARALLEL)
+        devices = self.tensor_parallel * self.data_parallel
+        if self.expert_parallel > devices:
+            raise PlannerError(
+                f"expert_parallel = {self.expert_parallel:,} shares the experts over more devices than there are, "
+                f"{devices:,}: raise tensor_parallel or data_parallel."
+            )
 
     @property
     def device_count(self) -> int:

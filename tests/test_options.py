@@ -266,7 +266,10 @@ def test_every_command_with_options_is_here() -> None:
         ),
         ("speed --model llama-3.1-8b --device rtx-4090 --measured 0", "0 measured tokens a second are not possible"),
         ("plan --model llama-3.1-8b --device rtx-4090 --quantize all", "--quantize has no effect without --weights"),
-        ("plan --model llama-3.1-8b --device rtx-4090 --expert-parallel 2", "--expert-parallel has no effect: Llama-3"),
+        (
+            "plan --model llama-3.1-8b --device rtx-4090 --data-parallel 2 --expert-parallel 2",
+            "--expert-parallel has no effect: Llama-3",
+        ),
     ],
 )
 def test_what_has_no_effect_is_refused_with_the_reason(

@@ -67,17 +67,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_experts(chosen: Chosen) -> None:
-    """Raises PlannerError for experts that are to be shared where there are none, or too few devices."""
-    deployment = chosen.deployment
-    ranks, devices = deployment.expert_parallel, deployment.tensor_parallel * deployment.data_parallel
-    if ranks == 1:
+    """Raises PlannerError for experts that are to be shared where there are none."""
+    if chosen.deployment.expert_parallel == 1:
         return
     if not any(tensor.active > 0 for layer in chosen.architecture.layers for tensor in layer.tensors):
         raise PlannerError(
             f"--expert-parallel has no effect: {chosen.architecture.title} has no experts; leave it out."
-        )
-    if ranks > devices:
-        raise PlannerError(
-            f"expert_parallel = {ranks:,} shares the experts over more devices than there are, {devices:,}: raise "
-            "--tensor-parallel or --data-parallel."
         )

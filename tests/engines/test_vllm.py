@@ -231,7 +231,14 @@ def test_replicas_share_the_users() -> None:
 
 def test_whole_experts_are_spread_over_expert_parallel_ranks() -> None:
     experts = model(layer(attention(), tensors=(linear(512, 512, count=8, active=2),)))
-    assert ask(experts, expert_parallel=4).weights_bytes * 4 == ask(experts).weights_bytes == 8 * 512 * 512 * 2
+    shared = ask(experts, data_parallel=4, expert_parallel=4)
+    assert shared.weights_bytes * 4 == ask(experts).weights_bytes == 8 * 512 * 512 * 2
+
+
+def test_experts_are_not_shared_over_more_devices_than_there_are() -> None:
+    experts = model(layer(attention(), tensors=(linear(512, 512, count=8, active=2),)))
+    with pytest.raises(PlannerError, match=r"expert_parallel = 4 .* than there are, 2"):
+        ask(experts, data_parallel=2, expert_parallel=4)
 
 
 def test_printed_tokens_changed_their_meaning() -> None:
