@@ -44,10 +44,10 @@ _BUFFER = re.compile(
     r"|attention\.(?:masked_bias|bias|rotary_emb\.inv_freq)|h\.#\.attn\.bias)$"
 )
 _AUDIO = re.compile(r"^(?:model\.)?encoder$|audio|sound|speech|talker|code2wav|token2wav|apm|tts")
-_PROJECTOR = re.compile(r"projector|connector|aligner|mlp1|merger|resampler|modality_projection")
+_PROJECTOR = re.compile(r"projector|connector|aligner|mlp1|merger|resampler|modality_projection|qformer")
 _TOWER = re.compile(
     r"^(?:model\.)?encoder(?=\.)"
-    r"|(?:^|\.)(?:visual|vision\w*|video_\w+|vit|vpm|img_\w+|image_\w+|resampler|aligner|connector|projector"
+    r"|(?:^|\.)(?:visual|vision\w*|video_\w+|qformer|vit|vpm|img_\w+|image_\w+|resampler|aligner|connector|projector"
     r"|multi_modal_projector"
     r"|multimodal_projector|mm_\w+|mlp1|merger|patch_merger|embed_vision|modality_\w+|view_seperator|gen_\w+"
     r"|embed_tokens_extend|audio\w*|embed_audio|sound\w*|speech\w*|talker|code2wav|token2wav|apm|tts)(?=\.|$)"

@@ -18,7 +18,7 @@ CASES: list[dict[str, Any]] = [
     case["config"] for case in json.loads(CLASS_TOTALS.read_text(encoding="utf-8"))["totals"]
 ]
 
-OWN_NUMBERS = frozenset(("dory", "hrm_text", "inkling2_loop_text"))
+OWN_NUMBERS = frozenset(("dory", "hrm_text", "inkling2_loop", "inkling2_loop_text"))
 
 
 def saved(config: dict[str, Any]) -> StoredTensors:

@@ -48,7 +48,7 @@ FILLED = {
     ("solar_open", "n_shared_experts"): 1,
 }
 # Published files leave it out and have no such head.
-KNOWN_BETTER = {("paligemma", "vision_config.vision_use_head")}
+KNOWN_BETTER = {(family, "vision_config.vision_use_head") for family in ("aya_vision", "paligemma")}
 
 
 def reading(config: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[str, ...]]:
