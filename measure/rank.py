@@ -21,6 +21,8 @@ def main(folder: str, out: str, dtype: str, batch: str, tokens: str) -> None:
 
     parallel = DistributedConfig(tp_plan="auto")
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=TORCH_DTYPES[dtype], distributed_config=parallel)
+    if not dist.is_initialized():  # a single rank: the library has nothing to split
+        dist.init_process_group()
     number = dist.get_rank()
     reading: dict[str, Any] = {
         "rank": number,

@@ -82,7 +82,7 @@ def launch(folder: str, ranks: int, setup: Setup) -> list[dict[str, Any]]:
         files = sorted(Path(out).glob("*.json"), key=lambda file: int(file.stem))
         readings = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     if len(readings) != ranks:
-        said = [line for line in ended.stderr.splitlines() if "Error" in line]
+        said = [line for line in ended.stderr.splitlines() if "Error: " in line]
         reason = said[0].strip() if said else ended.stderr[-300:]
         raise PlannerError(f"{len(readings)} of {ranks} ranks answered: {reason}")
     return readings

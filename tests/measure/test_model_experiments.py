@@ -68,6 +68,14 @@ def test_ranks_hold_what_the_split_predicts(tiny: Setup) -> None:
     assert report.disagreements == ()
 
 
+def test_a_single_rank_holds_the_whole(tiny: Setup) -> None:
+    settings = {"model": tiny.model, "ranks": 1, "scale": "full"}
+    report = trial(tensor_parallel, [Case(experiment="tensor-parallel", name="1", settings=settings)], tiny)
+    (row,) = report.tables[0].rows
+    assert row["measured_cache_bytes"] == 2 * 48 * 2 * 2 * 16 * 4 * LAYERS
+    assert report.disagreements == ()
+
+
 def test_a_students_soft_labels_bring_it_closer_to_its_teacher(tiny: Setup) -> None:
     settings = [{"kind": "student", "labels": labels, "seconds": 2} for labels in distillation.LABELS]
     settings.append({"kind": "temperature"})
