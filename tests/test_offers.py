@@ -23,7 +23,8 @@ LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(media
 QUESTION = ServingQuestion(
     trace=synthetic_trace(80, *LENGTHS, 1.0), target=Target(first_token_s=1.0, token_s=0.03), slots=16
 )
-WORDS = ["cost", "--model", "llama-3.1-8b", "--users", "16", "--prompt", "500", "--output", "100"]
+ARRIVALS = ["cost", "--model", "llama-3.1-8b", "--prompt", "500", "--output", "100"]
+WORDS = [*ARRIVALS, "--users", "16"]
 
 
 @settings(max_examples=6)
@@ -152,7 +153,7 @@ def test_the_command_finds_and_exports(tmp_path: Path, capsys: pytest.CaptureFix
     assert float(rows[0]["price_per_hour"]) == printed[0]["price_per_hour"] == 0.4
     one = tmp_path / "one.toml"
     one.write_text("h100-sxm = 2.5\n", encoding="utf-8")
-    words = [*WORDS, "--prices", str(one), "--rate", "3", "--max-ttft", "2", "--slots", "16", "--sigma", "0.3"]
+    words = [*ARRIVALS, "--prices", str(one), "--rate", "3", "--max-ttft", "2", "--slots", "16", "--sigma", "0.3"]
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["rate_per_s"] >= 3
     assert main([*WORDS, "--prices", str(file), "--format", "xlsx"]) == 2
@@ -163,14 +164,14 @@ def test_the_command_finds_and_exports(tmp_path: Path, capsys: pytest.CaptureFix
     ("words", "sentence"),
     [
         (["--rate", "3"], "--rate needs a target"),
-        (["--rate", "3", "--max-ttft", "1", "--min-tokens-per-s", "5"], "is for users"),
+        (["--rate", "3", "--max-ttft", "1", "--min-tokens-per-s", "5"], "no effect with --rate, where --max-time"),
         (["--rate", "0", "--max-ttft", "1"], "A rate of 0 requests per second is not possible"),
         (["--rate", "-3", "--max-ttft", "1"], "A rate of -3 requests per second is not possible"),
         (["--rate", "nan", "--max-ttft", "1"], "is not a number"),
         (["--rate", "3", "--max-ttft", "1", "--spare", "-1"], "spare_replicas = -1 is not possible"),
         (["--rate", "3", "--max-ttft", "1", "--slots", "0"], "1 to 65,536 slots"),
         (["--rate", "3", "--max-ttft", "1", "--sigma", "-1"], "sigma between 0 and 5"),
-        (["--max-time-per-token", "1"], "goes with --rate"),
+        (["--max-time-per-token", "1"], "has no effect without --rate"),
         (["--min-tokens-per-s", "-1"], "-1 tokens per second are no wish"),
         (["--max-ttft", "-1"], "-1 seconds to the first token are no wish"),
         (["--users", "0"], "users = 0 is not possible"),
@@ -185,7 +186,8 @@ def test_bad_questions_get_one_sentence(
 ) -> None:
     file = tmp_path / "prices.toml"
     file.write_text("rtx-4090 = 0.4\n", encoding="utf-8")
-    assert main([*WORDS, "--prices", str(file), *words]) == 2
+    first = ARRIVALS if "--rate" in words else WORDS
+    assert main([*first, "--prices", str(file), *words]) == 2
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1

@@ -71,7 +71,7 @@ def unused(arguments: argparse.Namespace) -> Unused:
         yield of_rate, "without --rate"
     else:
         yield ("users", "context"), "with --rate, which decides how many requests are there at once"
-        yield ("min_tokens_per_s",), "with --rate: say --max-time-per-token"
+        yield ("min_tokens_per_s",), "with --rate, where --max-time-per-token says it"
 
 
 def run(arguments: argparse.Namespace) -> int:
