@@ -15,6 +15,11 @@ from planner.readers.stored import SERVED_IN_16_BIT
 from planner.records import dataclass
 from planner.weights import active_parameters, parameters, parameters_by_role
 
+NO_RUNTIME = (
+    "Only weights and cache are counted: a real engine also needs its context, libraries and activations; state them "
+    "with --overhead, for example 1.5GiB."
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -119,7 +124,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         pool_tokens=longest_tokens if report is None else report.pool_tokens,
         max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
         report=report,
-        warnings=(*_of_model(architecture, deployment), *_warnings(architecture, deployment, workload), *_said(report)),
+        warnings=(*warnings_for(architecture, deployment, workload), *_said(report)),
     )
 
 
@@ -143,13 +148,6 @@ def _beside_draft(report: EngineReport, longest_tokens: int | None, budget: Memo
     )
 
 
-def _of_model(architecture: Architecture, deployment: Deployment) -> tuple[str, ...]:
-    """What the model's reader said, less what the plan already follows."""
-    if deployment.weights.name == CHECKPOINT:
-        return architecture.warnings
-    return tuple(sentence for sentence in architecture.warnings if sentence != SERVED_IN_16_BIT)
-
-
 def _said(report: EngineReport | None) -> tuple[str, ...]:
     return () if report is None else (*report.refusals, *report.notes)
 
@@ -165,15 +163,15 @@ def beyond_model(architecture: Architecture, tokens: int) -> tuple[str, ...]:
     )
 
 
-def _warnings(architecture: Architecture, deployment: Deployment, workload: Workload) -> list[str]:
-    found = list(beyond_model(architecture, workload.context_tokens))
+def warnings_for(architecture: Architecture, deployment: Deployment, workload: Workload) -> tuple[str, ...]:
+    """What a plan leaves out or stretches: as the model's reader said it, less what the plan follows, and its own."""
+    as_stored = deployment.weights.name == CHECKPOINT
+    found = [warning for warning in architecture.warnings if as_stored or warning != SERVED_IN_16_BIT]
+    found += beyond_model(architecture, workload.context_tokens)
     if deployment.draft is not None and (sentence := deployment.draft.warning(architecture)):
         found.append(sentence)
     if deployment.profile is not None:
         found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture.name))]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:
-        found.append(
-            "Only weights and cache are counted: a real engine also needs its context, libraries and activations; "
-            "state them with --overhead, for example 1.5GiB."
-        )
-    return found
+        found.append(NO_RUNTIME)
+    return tuple(found)

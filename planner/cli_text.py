@@ -18,6 +18,7 @@ from planner.inspection import Inspection, LayerGrowth
 from planner.line_item import LineItem
 from planner.starting import start
 from planner.table import TableRow
+from planner.table_words import notes
 from planner.units import format_bytes, format_count, format_rate
 from planner.verdict import beyond_limit, one_user_tokens, verdict
 
@@ -81,7 +82,7 @@ def table_text(cells: Sequence[TableRow]) -> str:
         cells_text = "".join(f"{cell_text(by_key[model, weights, size]):>20}" for size in sizes)
         lines.append(f"{weights:<{label}}" + cells_text)
     lines += ["", "✕ weights and runtime alone are too big, by this much   ▲ loads, but too little is left to use"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"Note: {note}" for note in notes(cells))])
 
 
 def inspection_text(found: Inspection) -> str:

@@ -111,6 +111,22 @@ def pick_row(pick: Pick) -> Row:
     }
 
 
+def file_row(engine: str, match: Match) -> Row:
+    """One model's file on the asked device, whether it fits or not; the device is the same in every row."""
+    words, model = quality_words(match.weights, match.parameters)
+    return {
+        "weights": match.weights,
+        "get": how_to_get(engine, match.name, match.weights) or None,
+        "weights_bytes": match.weights_bytes,
+        "state": match.state,
+        "free_bytes": match.free_bytes,
+        "max_context_tokens": match.max_context_tokens,
+        "max_users": match.max_users,
+        "quality": f"{words}, {model}" if model else words,
+        "warnings": " ".join(match.warnings),
+    }
+
+
 def how_to_get(engine: str, model: str, weights: str) -> str:
     """What *engine* pulls *model* in *weights* by; empty where that is not known."""
     if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine != "ollama":

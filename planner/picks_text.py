@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from planner.answer import NO_RUNTIME
 from planner.choices import Choices
 from planner.cli_text import listing_text
 from planner.formats import CHECKPOINT
@@ -67,7 +68,8 @@ def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) 
         lines += ["", "Larger, with a part in main memory as --fit would choose:", ""]
         lines += [listing_text([pick_row(pick) for pick in larger])]
     lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
-    if choices.engine == MINIMUM and choices.overhead is None:
+    lines += [f"Note: {warning}" for warning in first.match.warnings if warning != NO_RUNTIME]
+    if NO_RUNTIME in first.match.warnings:
         lines.append(
             "Note: only weights and cache are counted, as no engine was named: --engine ollama, or --overhead 1.5GiB, "
             "adds what it takes beside them."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from planner.answer import warnings_for
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
@@ -18,7 +19,8 @@ class TableRow:
     """One cell. *max_context_tokens* is for one user; *max_users* at the table's context; ``None``: no limit by memory.
 
     *short_bytes* is what weights and runtime alone lack, 0 when they fit. *state* is for one user of *context_tokens*;
-    *overhead_bytes* is what is stated for the runtime, ``None``: the engine's own items. *name* finds the model again.
+    *overhead_bytes* is what is stated for the runtime, ``None``: the engine's own items. *name* finds the model again;
+    *warnings* are what a plan of it would say.
     """
 
     model: str
@@ -35,6 +37,7 @@ class TableRow:
     context_tokens: int
     overhead_bytes: int | None
     name: str
+    warnings: tuple[str, ...]
 
 
 def table(
@@ -74,9 +77,10 @@ def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:
         context_tokens=chosen.workload.context_tokens,
         overhead_bytes=deployment.overhead_bytes,
         name=chosen.architecture.name,
+        warnings=warnings_for(chosen.architecture, deployment, chosen.workload),
     )
 
 
 def as_row(cell: TableRow) -> Row:
     """One exported row: the field names are the column names, with their units."""
-    return asdict(cell)
+    return asdict(cell) | {"warnings": " ".join(cell.warnings)}

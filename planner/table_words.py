@@ -75,4 +75,18 @@ def as_markdown(cells: Sequence[TableRow], show: Show = Show.TOKENS, context_tok
     words = SCALES[show].words
     table = to_markdown(list(rows.values()), right=[*list(next(iter(rows.values()), {}))[2:]])
     key = f"{words[Band.OVER]}, by this much; {words[Band.TIGHT]}."
-    return f"{heading(cells, show, context_tokens)}.\n\n{table}\n{key}\n"
+    said = "".join(f"\n{note}\n" for note in notes(cells))
+    return f"{heading(cells, show, context_tokens)}.\n\n{table}\n{key}\n{said}"
+
+
+def notes(cells: Sequence[TableRow]) -> list[str]:
+    """What plans of the cells would say, each sentence once; of which models, unless it holds for all."""
+    models = dict.fromkeys(cell.model for cell in cells)
+    of: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for warning in cell.warnings:
+            of.setdefault(warning, {})[cell.model] = None
+    return [
+        said if len(named) == len(models) or any(name in said for name in named) else f"{', '.join(named)}: {said}"
+        for said, named in of.items()
+    ]

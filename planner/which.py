@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 
 from planner import presets
+from planner.answer import warnings_for
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
@@ -37,7 +38,7 @@ class Match:
     """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context.
 
     *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
-    the machine's own memory, *outside_weights_bytes* of them are weights.
+    the machine's own memory, *outside_weights_bytes* of them are weights. *warnings* are what a plan of it would say.
     """
 
     model: str
@@ -55,6 +56,7 @@ class Match:
     max_context_tokens: int | None
     max_users: int | None
     model_limit_tokens: int | None
+    warnings: tuple[str, ...]
 
 
 def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...]:
@@ -206,6 +208,7 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
         model_limit_tokens=chosen.architecture.max_position_embeddings,
+        warnings=warnings_for(chosen.architecture, chosen.deployment, workload),
     )
 
 
@@ -236,4 +239,5 @@ def _capacity(match: Match) -> Row:
         "free_bytes": match.free_bytes,
         "max_context_tokens": match.max_context_tokens,
         "max_users": match.max_users,
+        "warnings": " ".join(match.warnings),
     }

@@ -76,10 +76,39 @@ def test_nothing_that_fits_is_an_answer(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out.startswith("Nothing in the presets does this")
 
 
-@pytest.mark.parametrize("words", [(), ("--model", "7b", "--device", "l4")])
-def test_one_side_must_be_given(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["which", *words]) == 2
-    assert "one of the two" in capsys.readouterr().err
+def test_a_model_or_a_card_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["which"]) == 2
+    assert "or both to list files" in capsys.readouterr().err
+
+
+def test_model_and_card_together_say_which_file_to_take(capsys: pytest.CaptureFixture[str]) -> None:
+    """The largest that fits 8 GiB beside 1 GiB of cache and 1.5 GiB of runtime."""
+    words = ["which", "--model", "llama-3.1-8b", "--memory", "8GiB", "--overhead", "1.5GiB"]
+    assert main([*words, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    best = next(row for row in rows if row["state"] == "fits")
+    assert best["weights_bytes"] == max(row["weights_bytes"] for row in rows if row["state"] == "fits")
+    assert main(words) == 0
+    assert f"Take Llama-3.1-8B in {best['weights']}: the largest file that fits" in capsys.readouterr().out
+    assert main([*words[:3], "--memory", "1GiB"]) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("which", "--model", "llama-3.1-8b"),
+        ("which", "--model", "llama-3.1-8b", "--device", "h100-sxm"),
+        ("cache", "llama-3.1-8b"),
+        ("table", "--models", "llama-3.1-8b"),
+        ("table", "--models", "llama-3.1-8b", "--format", "markdown"),
+        ("table", "--models", "llama-3.1-8b", "--format", "csv"),
+    ],
+)
+def test_what_a_plan_warns_of_is_said_everywhere(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    main([*words, "--context", "500000"])
+    printed = capsys.readouterr().out
+    assert "more than Llama-3.1-8B was made for (131,072)" in printed
+    assert words[0] == "cache" or "Only weights and cache are counted" in printed
 
 
 def test_formats_for_one_model_on_one_device_whether_they_fit_or_not() -> None:

@@ -1,6 +1,7 @@
 import argparse
 from dataclasses import asdict
 
+from planner.answer import beyond_model
 from planner.cache_comparison import (
     REAL_MODELS,
     SHARED_TOKENS,
@@ -40,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     others = [cost for cost in compared if cost.model != own.model]
     variants = head_variants(model, tokens, kept, kept)
     found = crossing(model, choose_weights(arguments.weights, None, model), kept, kept)
+    warnings = (*model.warnings, *beyond_model(model, tokens))
     shared = shared_tokens(model, kept, kept, SHARED_USERS, SHARED_TOKENS)
     if arguments.json:
         print(
@@ -51,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
                     "other_models": [_figures(asdict(cost)) for cost in others],
                     "other_heads": [_figures(asdict(cost)) for cost in variants],
                     "shared": [asdict(row) for row in shared],
+                    "warnings": warnings,
                 }
             )
         )
@@ -62,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     lines += [
         crossing_sentence(found, model.title, model.max_position_embeddings),
         shared_sentence(shared, model.title),
+        *(f"Note: {warning}" for warning in warnings),
     ]
     print("\n".join(lines).replace("**", ""))
     return DONE

@@ -1,8 +1,10 @@
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner import which
-from planner.choices import Choices
+from planner.answer import answer
+from planner.choices import Choices, choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import (
@@ -24,7 +26,9 @@ NOTHING = "Nothing in the presets does this; ask for less context or fewer users
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", help="list the devices that do it, smallest first")
+    parser.add_argument(
+        "--model", help="list the devices that do it, smallest first; with --device, which of its files to take"
+    )
     parser.add_argument("--device", help="say which model and format to take for it, the most useful first")
     parser.add_argument("--memory", help="the same for a size instead of a device, such as 8GiB")
     parser.add_argument("--weights", type=names, help="formats to try; default: those that the engine reads")
@@ -43,14 +47,17 @@ def unused(arguments: argparse.Namespace) -> Unused:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if (arguments.model is None) == ((arguments.device or arguments.memory) is None):
-        raise PlannerError("Give --model to list devices, or --device or --memory to list models; one of the two.")
+    has_card = (arguments.device or arguments.memory) is not None
+    if arguments.model is not None and has_card:
+        return _files(arguments)
     if arguments.model is not None:
         rows = _devices(arguments)
+    elif not has_card:
+        raise PlannerError("Give --model to list devices, --device or --memory to list models, or both to list files.")
     elif arguments.all:
         choices, weights = _asked(arguments)
-        rows = [which.model_row(match) for match in which.models_for(choices, weights)]
-        print_rows(rows, arguments.json, NOTHING)
+        found = which.models_for(choices, weights)
+        rows = _print([which.model_row(match) for match in found], found[:1], arguments.json)
     else:
         rows = _picks(arguments)
     return DONE if rows else DOES_NOT_FIT
@@ -62,15 +69,43 @@ def _asked(arguments: argparse.Namespace) -> tuple[Choices, Sequence[str]]:
     return choices, arguments.weights or which.default_weights(choices.engine, device)
 
 
+def _print(rows: Sequence[Row], matches: Sequence[which.Match], as_json: bool) -> Sequence[Row]:
+    """*rows* as JSON, or as columns with what *matches* leave out below, each sentence once."""
+    if as_json:
+        print(to_json(rows))
+        return rows
+    print_rows([{key: row[key] for key in row if key != "warnings"} for row in rows], False, NOTHING)
+    for warning in dict.fromkeys(warning for match in matches for warning in match.warnings):
+        print(f"Note: {warning}")
+    return rows
+
+
 def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
     choices, architecture = choices_from(arguments), load_model(arguments.model, arguments.online)
-    weights = arguments.weights or which.default_weights(choices.engine)
-    found = [which.device_row(match) for match in which.devices_for(choices, architecture, weights)]
+    found = which.devices_for(choices, architecture, arguments.weights or which.default_weights(choices.engine))
     shown = found if arguments.all or arguments.json else found[:SHOWN]
-    print_rows(shown, arguments.json, NOTHING)
+    rows = _print([which.device_row(match) for match in shown], shown, arguments.json)
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} larger ones do it too: --all lists them.")
-    return found
+    return rows
+
+
+def _files(arguments: argparse.Namespace) -> int:
+    from planner.picks import file_row  # only for this question and the next
+    from planner.which_text import best_file, file_sentence, file_title
+
+    choices, architecture = choices_from(arguments, weights=None), load_model(arguments.model, arguments.online)
+    if arguments.weights:
+        found = which.formats_for(choices, architecture, arguments.weights)
+    else:
+        found = which.files_for(choices, architecture)
+    best = best_file(found)
+    if not arguments.json:
+        chosen = choose(replace(choices, weights=(best or found[-1]).weights), architecture)
+        asked = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        print(file_title(found), file_sentence(found, asked).replace("**", ""), "", sep="\n")
+    _print([file_row(choices.engine, match) for match in found], found, arguments.json)
+    return DOES_NOT_FIT if best is None else DONE
 
 
 def _picks(arguments: argparse.Namespace) -> Sequence[Row]:

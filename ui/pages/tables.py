@@ -10,7 +10,7 @@ from planner.bands import Show, cell_text
 from planner.choices import Choices, choose_device
 from planner.errors import PlannerError
 from planner.table import TableRow, as_row, table
-from planner.table_words import as_markdown, reading
+from planner.table_words import as_markdown, notes, reading
 from planner.table_words import heading as table_heading
 from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, form, own_config, page
@@ -62,6 +62,8 @@ def main() -> None:
     st.html(_legend(show))
     st.altair_chart(heat_table(cells, show), alt=_alt(cells, show), key="heat_table")
     st.markdown(f"**Read it like this.** {reading(cells, show, base.context or 0)}")
+    for note in notes(cells):
+        st.caption(f":material/info: {note}")
     rows = [as_row(cell) for cell in cells]
     download_buttons(
         rows,

@@ -37,7 +37,7 @@ def main() -> None:
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return
-    heading, explained = st.empty(), st.empty()
+    heading, explained, noted = st.empty(), st.empty(), st.container()
     heading.title("What can I run?", anchor=False)
     asks = {FILE: _files, CARD: _cards, MODEL: _models}
     ask = st.segmented_control(
@@ -49,6 +49,8 @@ def main() -> None:
         title, sentence = ":orange[:material/edit:] One thing to correct first", str(error)
     heading.title(title, anchor=False)
     explained.markdown(sentence)
+    for warning in plan.answer.warnings if ask != MODEL else ():
+        noted.caption(f":material/info: {warning}")
     page.next_links(
         ("ui/pages/plan.py", "Plan it in full", ":material/fact_check:"),
         ("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"),
