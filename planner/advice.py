@@ -15,7 +15,8 @@ from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.units import format_bytes
 
-WEIGHT_STEPS = ("int8", "int4-g128")
+WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
+"""The first helps checkpoints in 32 bits alone."""
 CACHE_STEPS = ("fp8", "q4_0")
 GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""

@@ -45,6 +45,11 @@ def test_the_smallest_card_that_is_enough() -> None:
     assert first.choices.memory == "10GiB"
 
 
+def test_a_checkpoint_in_32_bits_is_served_in_16() -> None:
+    """Gemma-2-9B: 9,241,705,984 numbers at two bytes each beside 1.3 GiB of cache are enough for 24 GB."""
+    assert advised(Choices(model="gemma-2-9b", device="rtx-4090"))[0].change == "Weights in bf16"
+
+
 def test_a_smaller_wish_is_the_cheapest() -> None:
     assert [fix.change for fix in advised(CROWDED)[:1]] == ["7 users at once instead of 40"]
 

@@ -52,9 +52,8 @@ def forget() -> None:
 
 def note() -> None:
     """Says what is the model now, or why it is not; beneath the field for the model."""
-    problem = st.session_state.get(_PROBLEM) or _custom_problem()
-    if problem:
-        st.warning(f"{problem} The model is still the one chosen above.", icon=":material/description:")
+    if said := problem():
+        st.warning(f"{said} The model is still the one chosen above.", icon=":material/description:")
     own = architecture()
     if own is None:
         return
@@ -66,6 +65,11 @@ def note() -> None:
         said = "your own file, takes its place. A link to this page does not carry it."
     st.caption(f"**{plain(own.title, 'Your model')}**, {said}")
     st.button("Use the list again", key="forget_own", on_click=forget, icon=":material/undo:")
+
+
+def problem() -> str:
+    """Why the last file, id or custom config is no model; empty where nothing is wrong."""
+    return st.session_state.get(_PROBLEM) or _custom_problem()
 
 
 def uploader(place: str = "upload") -> None:

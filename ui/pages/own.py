@@ -50,6 +50,8 @@ def main() -> None:
     st.caption(own_config.FILES)
     st.header("From Hugging Face", anchor=False)
     own_config.hub_field()
+    if said := own_config.problem():  # on a phone the sidebar, which says it too, is folded away
+        st.warning(said, icon=":material/description:")
     st.header("Its shapes", anchor=False)
     st.markdown("Filled in with the chosen model's. Change what you like: what comes of it stands below at once.")
     _form(_start(plan.choices.model))
