@@ -64,5 +64,5 @@ def test_the_report_counts_what_is_exact_and_names_what_is_not() -> None:
     ]
     report = cache_size.report(records, SETUP)
     assert report.lesson.startswith("The cache of 1 of 2 architectures is what its formula says, to the byte; ")
-    assert "2.0 times that behind views (B)" in report.lesson
+    assert "up to 2.0 times as much (B)" in report.lesson
     assert report.disagreements == ("B, 1 × 8 tokens: -10 B",)
