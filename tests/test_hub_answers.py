@@ -155,7 +155,7 @@ def test_a_server_that_drips_is_given_up_on(serve: Serve, monkeypatch: pytest.Mo
 def test_a_server_that_says_nothing_is_given_up_on(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_ranges, "TIMEOUT_S", 0.2)
     address = serve(lambda _: time.sleep(1))[0]
-    with pytest.raises(PlannerError, match="ReadTimeout"):
+    with pytest.raises(PlannerError, match="no answer within"):
         hub.asked("a/b", lambda: read_range(f"{address}/x", 0, 10))
 
 

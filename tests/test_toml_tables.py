@@ -7,7 +7,8 @@ from planner import presets
 from planner.errors import BadPreset
 from planner.toml_tables import TomlTables
 
-CUT = sorted([*presets.PRESETS.glob("*.toml"), *(presets.PRESETS / "architectures").glob("*.toml")])
+WHOLE = presets.PRESETS / "example_prices.toml"  # is read as a whole: it has values before its first table
+CUT = sorted({*presets.PRESETS.glob("*.toml"), *(presets.PRESETS / "architectures").glob("*.toml")} - {WHOLE})
 
 
 @pytest.mark.parametrize("path", CUT, ids=lambda path: path.name)

@@ -89,7 +89,7 @@ def _has_only_mlx(quantization: Mapping[str, object]) -> bool:
     """Whether nothing is there but what MLX writes: bits, group size, mode, and settings by module."""
     return all(
         key in ("bits", "group_size", "mode", "quant_method")
-        or (value is False and "." in key)
+        or (value is False and ("." in key or key == "lm_head"))
         or isinstance(value, dict)
         for key, value in quantization.items()
     )
