@@ -285,18 +285,48 @@ def calibrated_errors(held: Sequence[Reading], constants: SpeedConstants) -> lis
 
 
 def prefill_efficiency(engine: str, family: str, constants: SpeedConstants) -> tuple[float, float] | None:
-    """The median share of the arithmetic rate that prompts reach, and the error of nine in ten."""
-    shares, rows = [], [r for r in prefill_readings() if (r.engine, r.family) == (engine, family)]
+    """The median share of the arithmetic rate that prompts reach, and the error of nine in ten.
+
+    Few readings lie on their own median: the error is then that of all the engine's cards by their families' others.
+    """
+    rows = [r for r in prefill_readings() if (r.engine, r.family) == (engine, family)]
+    share = _prompt_share(rows, constants)
+    if share is None:
+        return None
+    own = replace(constants, arithmetic_efficiency=share)
+    errors = [error(reading, own) for reading in rows]
+    return share, quantile(errors if len(errors) >= FEW else _prompts_unseen(engine), 0.9)
+
+
+def _prompt_share(rows: Iterable[Reading], constants: SpeedConstants) -> float | None:
+    shares = []
     for reading in rows:
         known = parts(reading.measured.work, constants)
         rest = reading.measured.seconds - (known.total_s - known.arithmetic_s)
         if rest > 0:
             shares.append(min(1.0, reading.measured.work.arithmetic_s / rest))
-    if not shares:
-        return None
-    share = median(shares)
-    own = replace(constants, arithmetic_efficiency=share)
-    return share, quantile([error(reading, own) for reading in rows], 0.9)
+    return median(shares) if shares else None
+
+
+@cache
+def _prompts_unseen(engine: str) -> list[float]:
+    """Errors of *engine*'s prompts with the share of the family's other cards, or of other families without any."""
+    rows = [r for r in prefill_readings() if r.engine == engine]
+    constants = fit([r.measured for r in bench_readings() if r.engine == engine and r.is_possible], START)
+    kin = _prompts_without(rows, constants, lambda one, other: one.family == other.family and one.unit != other.unit)
+    return kin or _prompts_without(rows, constants, lambda one, other: one.family != other.family)
+
+
+def _prompts_without(
+    rows: Sequence[Reading], constants: SpeedConstants, counts: Callable[[Reading, Reading], bool]
+) -> list[float]:
+    """Errors of each of *rows* that has others which *counts* takes, with the share of these."""
+    errors = []
+    for reading in rows:
+        share = _prompt_share([other for other in rows if counts(reading, other)], constants)
+        if share is not None:
+            errors.append(error(reading, replace(constants, arithmetic_efficiency=share)))
+    return errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,11 +403,11 @@ def constants_toml() -> str:
     blocks = []
     for readings in (bench_readings(), serving_readings()):
         results = evaluate(readings)
-        for (engine, family, experts), result in results.items():
-            blocks.append(_block(engine, family, experts, result, results))
         pairs = sorted({(engine, experts) for engine, _, experts in results})
         members = {pair: [r for r in readings if r.is_possible and (r.engine, r.experts) == pair] for pair in pairs}
         across = [error for rows in members.values() for error in _other_families(rows)]
+        for (engine, family, experts), result in results.items():
+            blocks.append(_block(engine, family, experts, result, results, across))
         for engine, experts in pairs:
             kin = {g: r for g, r in results.items() if (g[0], g[2]) == (engine, experts)}
             own = members[engine, experts]
@@ -386,7 +416,7 @@ def constants_toml() -> str:
                 unseen=_other_families(own) or across,
                 calibrated=[error for result in kin.values() for error in result.calibrated],
             )
-            blocks.append(_block(engine, "any", experts, whole, kin))
+            blocks.append(_block(engine, "any", experts, whole, kin, across))
     return "\n".join(blocks)
 
 
@@ -401,11 +431,15 @@ def _other_families(readings: Sequence[Reading]) -> list[float]:
     return errors
 
 
-def _block(engine: str, family: str, experts: bool, result: Result, kin: Mapping[Group, Result]) -> str:
-    """A group's table; errors of few readings are those of the engine's groups together."""
+def _block(
+    engine: str, family: str, experts: bool, result: Result, kin: Mapping[Group, Result], across: Sequence[float]
+) -> str:
+    """A group's table; errors of few readings are those of the engine's groups together, else those of all *across*."""
     unseen, own = result.unseen, result.calibrated
     if len(unseen) < FEW:
-        unseen = [error for g, r in kin.items() if (g[0], g[2]) == (engine, experts) for error in r.unseen] or unseen
+        unseen = [error for g, r in kin.items() if (g[0], g[2]) == (engine, experts) for error in r.unseen]
+    if len(unseen) < FEW:
+        unseen = [*across]
     if len(own) < FEW:
         own = [error for g, r in kin.items() if (g[0], g[2]) == (engine, experts) for error in r.calibrated]
     found = result.constants

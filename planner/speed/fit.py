@@ -12,6 +12,8 @@ _ROUNDS = 12
 _SWEEPS = 400
 _SMALL_ERROR = 0.02
 """Below this, an error counts by its square: measurements repeat no better."""
+_TOLD = 0.05
+"""A reading that spends less of its time computing does not tell how fast that goes."""
 _LEAST = (0.0, 0.0, 0.0, 1.0, 1.0)
 """Least values of c, k, s, 1/e and 1/m: no peak rate is exceeded."""
 
@@ -33,7 +35,7 @@ def fit(readings: Sequence[Measured], constants: SpeedConstants, keep_layer: boo
     """*constants* with c, k, s, e and m that make the sum of relative errors least (iteratively reweighted squares).
 
     *keep_layer* leaves c as it is: few devices do not tell it from e. What no reading tells, such as an exchange where
-    there is one device, keeps the value that *constants* has.
+    there is one device, or arithmetic where there was one user, keeps the value that *constants* has.
     """
     known = (
         constants.layer_s,
@@ -45,10 +47,11 @@ def fit(readings: Sequence[Measured], constants: SpeedConstants, keep_layer: boo
     rows = [tuple(feature / r.seconds for feature in _features(r.work)) for r in readings]
     if not rows:
         raise PlannerError("A fit needs at least one measured step.")
+    computes = max(row[-1] for row in rows) * known[-1] >= _TOLD
     found = list(known)
     weights = [1.0] * len(rows)
     for _ in range(_ROUNDS):
-        found = _least_squares(rows, weights, found, first=1 if keep_layer else 0)
+        found = _least_squares(rows, weights, found, first=1 if keep_layer else 0, last=5 if computes else 4)
         errors = [abs(sum(map(float.__mul__, row, found)) - 1) for row in rows]
         weights = [1 / max(error, _SMALL_ERROR) for error in errors]
     c, k, s, reading, arithmetic = found
@@ -67,7 +70,7 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     """*constants* for the machine on which *points* were measured; the range narrows to the error of calibrated ones.
 
     One point decides e, the fixed times kept; where no e in 0 … 1 does it, every part is stretched alike. Two points
-    decide c and e together where that has a solution, and are averaged otherwise.
+    decide c and e together where that has a solution, and are averaged otherwise: the range then holds both.
     """
     if constants.calibrated_median_error is None or constants.calibrated_p90_error is None:
         raise PlannerError(
@@ -84,10 +87,12 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     found = _from_two(constants, points) if len(points) == 2 else None
     if found is None:
         found = _from_one(constants, points)
+    ratios = [point.seconds / predicted_s(point.work, found) for point in points]
+    missed = max(max(ratio, 1 / ratio) for ratio in ratios) - 1
     return replace(
         found,
         median_error=constants.calibrated_median_error,
-        p90_error=constants.calibrated_p90_error,
+        p90_error=max(constants.calibrated_p90_error, missed),
         source=f"{constants.source}; calibrated by {len(points)} measured",
     )
 
@@ -131,8 +136,10 @@ def _features(work: Work) -> tuple[float, float, float, float, float]:
     return float(work.layers), float(work.linked_layers), work.token_layers, work.read_s, work.arithmetic_s
 
 
-def _least_squares(rows: list[tuple[float, ...]], weights: list[float], start: list[float], first: int) -> list[float]:
-    """Weighted least squares of rows · x = 1 with x ≥ _LEAST, by going through the coordinates from *first* on."""
+def _least_squares(
+    rows: list[tuple[float, ...]], weights: list[float], start: list[float], first: int, last: int
+) -> list[float]:
+    """Weighted least squares of rows · x = 1 with x ≥ _LEAST, through the coordinates from *first* to below *last*."""
     size = len(_LEAST)
     scale = [max(row[i] for row in rows) or 1.0 for i in range(size)]
     gram = [[0.0] * size for _ in range(size)]
@@ -146,7 +153,7 @@ def _least_squares(rows: list[tuple[float, ...]], weights: list[float], start: l
     least = [value * unit for value, unit in zip(_LEAST, scale, strict=True)]
     x = [value * unit for value, unit in zip(start, scale, strict=True)]
     for _ in range(_SWEEPS):
-        for i in range(first, size):
+        for i in range(first, last):
             if gram[i][i] > 0:
                 rest = right[i] - sum(gram[i][j] * x[j] for j in range(size))
                 x[i] = max(least[i], x[i] + rest / gram[i][i])
