@@ -54,4 +54,5 @@ def test_every_engine_has_a_bar_with_its_name_and_room(open_page: OpenPage) -> N
 def test_another_engines_command_is_one_click_away(open_page: OpenPage) -> None:
     page = open_page("/?engine=vllm")
     page.get_by_test_id("stMain").get_by_text("Ollama", exact=True).click()
-    expect(page.get_by_test_id("stCode").first).to_contain_text("PARAMETER num_ctx 8192")
+    modelfile = page.get_by_test_id("stCode").filter(has_text="PARAMETER num_ctx 8192")
+    expect(modelfile).to_be_visible()

@@ -38,7 +38,7 @@ def test_a_target_is_typed_and_stays_in_the_address(open_page: OpenPage) -> None
 
 def test_a_measured_point_narrows_the_range_from_a_link(open_page: OpenPage) -> None:
     page = open_page("/speed?measured=48")
-    expect(page.get_by_test_id("stMain")).to_contain_text("once one point of the same machine was known")
+    expect(page.get_by_test_id("stMain")).to_contain_text("once one point of their machine was known")
     assert "measured=48" in page.url
 
 
