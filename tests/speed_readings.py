@@ -54,6 +54,8 @@ SOURCES = {
 }
 FEW = 5
 """Fewer errors than this say nothing of nine in ten."""
+TOLD = 0.05
+"""Steps that spend less of their time computing do not tell how fast that goes: one user's answers."""
 STEP_TOKENS = 8_192
 SEVERAL = 3
 """With fewer cards than this in a family, its fixed time a layer is that of its maker's cards together."""
@@ -245,10 +247,17 @@ def fitted(group: Group, readings: Sequence[Reading], unit: Hashable) -> SpeedCo
     kin = [r for r in others if maker(r.family) == maker(family)] or others
     if not kin:
         return None
-    base = fit([r.measured for r in kin], START)
+    base = fitted_to(kin, START)
     if not own:
         return base
-    return fit([r.measured for r in own], base, keep_layer=len({r.unit for r in own}) < SEVERAL)
+    return fitted_to(own, base, keep_layer=len({r.unit for r in own}) < SEVERAL)
+
+
+def fitted_to(readings: Sequence[Reading], base: SpeedConstants, keep_layer: bool = False) -> SpeedConstants:
+    """*base* fitted to *readings*, its share of the arithmetic rate kept where they do not tell it."""
+    steps = [reading.measured for reading in readings]
+    computing = max(step.work.arithmetic_s / step.seconds for step in steps) / base.arithmetic_efficiency
+    return fit(steps, base, keep_layer=keep_layer, keep_arithmetic=computing < TOLD)
 
 
 def evaluate(readings: Sequence[Reading]) -> dict[Group, Result]:
@@ -312,7 +321,7 @@ def _prompt_share(rows: Iterable[Reading], constants: SpeedConstants) -> float |
 def _prompts_unseen(engine: str) -> list[float]:
     """Errors of *engine*'s prompts with the share of the family's other cards, or of other families without any."""
     rows = [r for r in prefill_readings() if r.engine == engine]
-    constants = fit([r.measured for r in bench_readings() if r.engine == engine and r.is_possible], START)
+    constants = fitted_to([r for r in bench_readings() if r.engine == engine and r.is_possible], START)
     kin = _prompts_without(rows, constants, lambda one, other: one.family == other.family and one.unit != other.unit)
     return kin or _prompts_without(rows, constants, lambda one, other: one.family != other.family)
 
@@ -412,7 +421,7 @@ def constants_toml() -> str:
             kin = {g: r for g, r in results.items() if (g[0], g[2]) == (engine, experts)}
             own = members[engine, experts]
             whole = Result(
-                constants=fit([r.measured for r in own], START),
+                constants=fitted_to(own, START),
                 unseen=_other_families(own) or across,
                 calibrated=[error for result in kin.values() for error in result.calibrated],
             )
@@ -424,9 +433,9 @@ def _other_families(readings: Sequence[Reading]) -> list[float]:
     """Errors on each family with constants from the others; none where there is but one."""
     errors = []
     for family in sorted({reading.family for reading in readings}):
-        others = [reading.measured for reading in readings if reading.family != family]
+        others = [reading for reading in readings if reading.family != family]
         if others:
-            constants = fit(others, START)
+            constants = fitted_to(others, START)
             errors += [error(reading, constants) for reading in readings if reading.family == family]
     return errors
 

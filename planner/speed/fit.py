@@ -12,8 +12,6 @@ _ROUNDS = 12
 _SWEEPS = 400
 _SMALL_ERROR = 0.02
 """Below this, an error counts by its square: measurements repeat no better."""
-_TOLD = 0.05
-"""A reading that spends less of its time computing does not tell how fast that goes."""
 _LEAST = (0.0, 0.0, 0.0, 1.0, 1.0)
 """Least values of c, k, s, 1/e and 1/m: no peak rate is exceeded."""
 
@@ -31,11 +29,13 @@ def predicted_s(work: Work, constants: SpeedConstants) -> float:
     return max(parts(work, constants).total_s, work.ceiling_s)
 
 
-def fit(readings: Sequence[Measured], constants: SpeedConstants, keep_layer: bool = False) -> SpeedConstants:
+def fit(
+    readings: Sequence[Measured], constants: SpeedConstants, keep_layer: bool = False, keep_arithmetic: bool = False
+) -> SpeedConstants:
     """*constants* with c, k, s, e and m that make the sum of relative errors least (iteratively reweighted squares).
 
-    *keep_layer* leaves c as it is: few devices do not tell it from e. What no reading tells, such as an exchange where
-    there is one device, or arithmetic where there was one user, keeps the value that *constants* has.
+    *keep_layer* leaves c as it is: few devices do not tell it from e; *keep_arithmetic* m, where steps hardly compute.
+    What no reading tells, such as an exchange where there is one device, keeps the value that *constants* has.
     """
     known = (
         constants.layer_s,
@@ -47,11 +47,10 @@ def fit(readings: Sequence[Measured], constants: SpeedConstants, keep_layer: boo
     rows = [tuple(feature / r.seconds for feature in _features(r.work)) for r in readings]
     if not rows:
         raise PlannerError("A fit needs at least one measured step.")
-    computes = max(row[-1] for row in rows) * known[-1] >= _TOLD
     found = list(known)
     weights = [1.0] * len(rows)
     for _ in range(_ROUNDS):
-        found = _least_squares(rows, weights, found, first=1 if keep_layer else 0, last=5 if computes else 4)
+        found = _least_squares(rows, weights, found, first=1 if keep_layer else 0, last=len(_LEAST) - keep_arithmetic)
         errors = [abs(sum(map(float.__mul__, row, found)) - 1) for row in rows]
         weights = [1 / max(error, _SMALL_ERROR) for error in errors]
     c, k, s, reading, arithmetic = found
