@@ -19,7 +19,7 @@ from planner.logs.read import read_log
 from planner.units import GIB, parse_bytes
 from planner.verdict import room_bytes
 from tests.logs.writer import vllm_lines
-from tests.vllm_readings import readings
+from tests.vllm_readings import Reading, readings
 
 NOTHING_GIVEN = Choices(model="", engine="")
 FAILED = (
@@ -82,10 +82,9 @@ def test_readings_stand_beside_their_predictions() -> None:
         assert row.difference == (None if row.predicted is None else row.value - row.predicted)
 
 
-@pytest.mark.parametrize("id", ["kaito-2132", "spark-396-a"])
-def test_public_refusals_are_reported_with_the_length_that_starts(id: str) -> None:
-    reading = next(row for row in readings() if row.id == id)
-    given = Choices(
+def given_with(reading: Reading) -> Choices:
+    """What a public start states beside its log."""
+    return Choices(
         model=reading.model,
         memory=reading.memory or "119.7GiB",
         weights=reading.weights,
@@ -93,7 +92,12 @@ def test_public_refusals_are_reported_with_the_length_that_starts(id: str) -> No
         engine_version=reading.engine_version,
         set=tuple(f"{key}={value}" for key, value in reading.set.items()),
     )
-    found = report("\n".join(vllm_lines(replace(reading, engine_version=None))), given)
+
+
+@pytest.mark.parametrize("id", ["kaito-2132", "spark-396-a"])
+def test_public_refusals_are_reported_with_the_length_that_starts(id: str) -> None:
+    reading = next(row for row in readings() if row.id == id)
+    found = report("\n".join(vllm_lines(replace(reading, engine_version=None))), given_with(reading))
     row = next(row for row in found.readings if row.name == "longest_start")
     assert row.low is not None
     assert row.high is not None

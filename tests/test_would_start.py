@@ -10,7 +10,7 @@ from planner.log_try import Try, carried
 from planner.logs.read import read_log
 from planner.units import GIB, MIB
 from tests.logs.writer import vllm_lines
-from tests.test_log_report import FAILED, NOTHING_GIVEN
+from tests.test_log_report import FAILED, NOTHING_GIVEN, given_with
 from tests.vllm_readings import Reading, readings
 
 LLAMA = (
@@ -101,15 +101,7 @@ def test_a_change_that_brings_nothing_is_not_offered() -> None:
 @pytest.mark.parametrize("reading", FAILURES, ids=lambda reading: reading.id)
 def test_every_public_failure_gets_a_change_that_starts(reading: Reading) -> None:
     """First the engine's own figure where it prints one; ours for the same change agrees within the pool's rounding."""
-    given = Choices(
-        model=reading.model,
-        memory=reading.memory or "119.7GiB",
-        weights=reading.weights,
-        engine="",
-        engine_version=reading.engine_version,
-        set=tuple(f"{key}={value}" for key, value in reading.set.items()),
-    )
-    found = report("\n".join(vllm_lines(replace(reading, engine_version=None))), given)
+    found = report("\n".join(vllm_lines(replace(reading, engine_version=None))), given_with(reading))
     first = found.would_start[0]
     assert first.starts
     assert first.option

@@ -28,6 +28,7 @@ _BAR = {"bottom": 0.1, "center": 0.4, "top": 0.7}
 _RULE_TOP, _LABEL = 0.8, 0.91
 """Heights within the card's bar, from the axis up: the bar itself, the end of the rule and the label above it."""
 TOKENS_AXIS = "datum.value >= 1024 ? format(datum.value / 1024, ',d') + 'k' : format(datum.value, 'd')"
+SECONDS_AXIS = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
 
 
 def card_bar(segments: Sequence[Segment], usable_bytes: int, ink: str = colours.INK) -> alt.LayerChart:
@@ -193,6 +194,16 @@ def _above(border: Frontier, tokens: int, users: int) -> dict[str, object]:
         "dx": 7,
         "dy": alt.ExprRef(f"-14 - height * (width < {NARROW_PX} ? {narrow:.3f} : {wide:.3f})"),
     }
+
+
+def doubling_tokens(first: int, last: int, title: str) -> alt.X:
+    """The field ``tokens`` from *first* to *last* on a scale of doublings."""
+    return alt.X(
+        "tokens:Q",
+        scale=alt.Scale(type="log", base=2, domain=[first, last], nice=False),
+        title=title,
+        axis=alt.Axis(values=doublings(first, last), labelExpr=TOKENS_AXIS, grid=False),
+    )
 
 
 def doublings(least: int, most: int, at_most: int = 10) -> list[int]:

@@ -7,10 +7,9 @@ import altair as alt
 from planner.batching.pauses import Pause
 from planner.units import format_seconds
 from ui import colours
-from ui.charts import TOKENS_AXIS, doublings, finished, other_field, tooltip
+from ui.charts import SECONDS_AXIS, doubling_tokens, finished, other_field, tooltip
 
 _BOLD = 600
-_SECONDS_AXIS = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
 _STAGGER_PX = 9
 """The line rises to the right: labels stand left above their points, each a little higher than the one before."""
 
@@ -18,17 +17,12 @@ _STAGGER_PX = 9
 def pause_chart(points: Sequence[Pause], marked: Sequence[tuple[str, Pause]], ink: str = colours.INK) -> alt.LayerChart:
     """Two lines over the prompt's length, read whole and in chunks; *marked* are the reader's own lengths by name."""
     first, last = points[0].prompt_tokens, points[-1].prompt_tokens
-    x = alt.X(
-        "tokens:Q",
-        scale=alt.Scale(type="log", base=2, domain=[first, last], nice=False),
-        title="tokens of the prompt that is read",
-        axis=alt.Axis(values=doublings(first, last), labelExpr=TOKENS_AXIS, grid=False),
-    )
+    x = doubling_tokens(first, last, "tokens of the prompt that is read")
     y = alt.Y(
         "whole:Q",
         scale=alt.Scale(domain=[0, 1.12 * points[-1].whole_s], nice=False),
         title="pause of the others",
-        axis=alt.Axis(tickCount=5, labelExpr=_SECONDS_AXIS),
+        axis=alt.Axis(tickCount=5, labelExpr=SECONDS_AXIS),
     )
     rows = alt.Chart(alt.Data(values=[_row(point) for point in points]))
     base = rows.encode(x=x, tooltip=tooltip("prompt", "read whole", "in chunks"))

@@ -8,7 +8,7 @@ from planner.speed.sweeps import FirstToken, Pace, Phase
 from planner.speed_text import phase_name
 from planner.units import format_figure, format_seconds
 from ui import colours
-from ui.charts import BAND, TOKENS_AXIS, doublings, finished, other_field, tooltip
+from ui.charts import BAND, SECONDS_AXIS, doubling_tokens, finished, other_field, tooltip
 
 ROW_PX = 58
 _BOLD = 600
@@ -20,7 +20,6 @@ _SHARES = {
     "arithmetic": ("arithmetic", "#4C8DBF"),
     "fixed": ("starting", colours.RUNTIME),
 }
-_SECONDS_AXIS = "datum.value < 1 ? format(1000 * datum.value, '~g') + ' ms' : format(datum.value, '~g') + ' s'"
 
 
 def context_chart(
@@ -29,12 +28,7 @@ def context_chart(
     """Tokens a second over the tokens in a user's cache, for one user and for the asked ones together."""
     first, last = alone[0].context_tokens, alone[-1].context_tokens
     top = 1.1 * max(point.each.high for point in alone)
-    x = alt.X(
-        "tokens:Q",
-        scale=alt.Scale(type="log", base=2, domain=[first, last], nice=False),
-        title="tokens of each user, prompt and answer",
-        axis=alt.Axis(values=doublings(first, last), labelExpr=TOKENS_AXIS, grid=False),
-    )
+    x = doubling_tokens(first, last, "tokens of each user, prompt and answer")
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(domain=[0, top], nice=False),
@@ -64,17 +58,12 @@ def context_chart(
 def first_token_chart(points: Sequence[FirstToken], own_tokens: int, ink: str = colours.INK) -> alt.LayerChart:
     """Time to the first token over the prompt, both by doublings."""
     first, last = points[0].prompt_tokens, points[-1].prompt_tokens
-    x = alt.X(
-        "tokens:Q",
-        scale=alt.Scale(type="log", base=2, domain=[first, last], nice=False),
-        title="tokens of the prompt",
-        axis=alt.Axis(values=doublings(first, last), labelExpr=TOKENS_AXIS, grid=False),
-    )
+    x = doubling_tokens(first, last, "tokens of the prompt")
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(type="log", nice=False, domain=[points[0].time.low_s / 1.3, points[-1].time.high_s * 1.3]),
         title="time to the first token",
-        axis=alt.Axis(values=[10.0**power for power in range(-4, 5)], labelExpr=_SECONDS_AXIS),
+        axis=alt.Axis(values=[10.0**power for power in range(-4, 5)], labelExpr=SECONDS_AXIS),
     )
     rows = [
         {
