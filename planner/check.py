@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from planner import performance_presets, presets
+from planner import format_presets, performance_presets, presets
 from planner.batching.trace import RequestSet
 from planner.borders import validate
 from planner.cost import read_prices
@@ -22,13 +22,13 @@ from planner.speed.constants import SpeedConstants
 
 def check_presets() -> Iterator[str]:
     """One line for each kind of preset that is in order; raises PlannerError at the first that is not."""
-    found_formats = {number_format.name: number_format for number_format in presets.formats().values()}
+    found_formats = {number_format.name: number_format for number_format in format_presets.formats().values()}
     for number_format in found_formats.values():
         validate(NumberFormat, asdict(number_format), f"formats.toml: {number_format.name}")
     yield f"{len(found_formats)} formats"
-    for name in presets.mix_names():
+    for name in format_presets.mix_names():
         check_mix(name)
-    yield f"{len(presets.mix_names())} GGUF file types"
+    yield f"{len(format_presets.mix_names())} GGUF file types"
     _unique_names({name: device.aliases for name, device in presets.devices().items()}, "devices.toml")
     for device in presets.devices().values():
         validate(Device, asdict(device), f"devices.toml: {device.name}")
@@ -71,7 +71,7 @@ def check_presets() -> Iterator[str]:
     for path in sorted(SHIPPED.glob("*.json")):
         load_profile(path)
     yield f"{len(sorted(SHIPPED.glob('*.json')))} profiles"
-    known = {*presets.formats(), *presets.mix_names()}
+    known = {*format_presets.formats(), *format_presets.mix_names()}
     for name, series in quality_series().items():
         validate(QualitySeries, asdict(series), f"quality.toml: {name}")
         for reading in series.readings:
@@ -82,7 +82,7 @@ def check_presets() -> Iterator[str]:
 
 def check_mix(name: str) -> None:
     """Whether the file type *name* names only formats, and layers that are known."""
-    mix = presets.find_mix(name)
+    mix = format_presets.find_mix(name)
     for rule in mix.rules if mix else ():
         if rule.layers and rule.layers not in LAYERS:
             raise BadPreset(f"Value of 'gguf_mixes.toml: {name}.rules.layers' must be one of: {', '.join(LAYERS)}.")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 
-from planner import presets
+from planner import format_presets, presets
 
 Named = tuple[str, str | None]
 """A preset's name and a weight format; ``None`` for the checkpoint's own."""
@@ -47,7 +47,7 @@ def _readings(part: str) -> Iterator[Named]:
     for ending in sorted((end for end in endings if lower.endswith(end)), key=len, reverse=True):
         yield lower[: -len(ending)], endings[ending]
     if kind := _KIND.search(lower):
-        known = presets.find_mix(kind[1]) or kind[1] in presets.formats()
+        known = format_presets.find_mix(kind[1]) or kind[1] in format_presets.formats()
         yield lower[: kind.start()].removesuffix("-ud").strip("-."), kind[1] if known else None
 
 

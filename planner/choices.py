@@ -15,7 +15,8 @@ from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
-from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
+from planner.format_choices import choose_cache, choose_weights, sixteen_bit, weights_in_name
+from planner.formats import QuantScheme
 from planner.model_files import load_model
 from planner.records import dataclass
 from planner.units import format_size, parse_bytes, shorten
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from planner.draft import Draft
 
 DEFAULT_CONTEXT_TOKENS = 8_192
-QUANTIZE = ("linear", "all")
-MIX = "mix"
-"""In place of these where a GGUF file type decides tensor by tensor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +178,7 @@ def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) ->
     if name in (EAGLE, MTP, NGRAM):
         if choices.draft_weights is not None:
             raise PlannerError(f"{name} is no model of its own: leave --draft-weights out.")
-        return own_draft(name, model, weights, _sixteen_bit(model), choices.draft_tokens)
+        return own_draft(name, model, weights, sixteen_bit(model), choices.draft_tokens)
     draft = load_model(choices.draft_model, choices.online)
     stored = choose_weights(choices.draft_weights or weights_in_name(choices.draft_model), None, draft)
     return model_draft(as_stored(draft, stored), stored, choices.draft_tokens)
@@ -229,43 +227,6 @@ def choose_device(name: str | None, memory: str | None) -> Device:
 def stated_device(memory_bytes: int) -> Device:
     """A card of which only the size is known; all of it counts as usable."""
     return Device(name="stated", title=f"{format_size(memory_bytes)} card", memory_bytes=memory_bytes)
-
-
-def choose_weights(name: str | None, quantize: str | None, architecture: Architecture) -> QuantScheme:
-    """How weights are stored. Nominal classes have no file: fp16 and every parameter unless said otherwise.
-
-    A name that is both a GGUF file type and a format, such as q4_0, means the file type; with *quantize* the format.
-    """
-    known = presets.formats()
-    rule = quantize or ("all" if architecture.nominal else "linear")
-    if rule not in QUANTIZE:
-        raise PlannerError(f"quantize = {rule!r} is not known; choose one of: {', '.join(QUANTIZE)}.")
-    chosen = (name or ("fp16" if architecture.nominal else CHECKPOINT)).strip().lower()
-    mix = None if chosen in known and (quantize or architecture.nominal) else presets.find_mix(chosen)
-    if mix is not None:
-        if quantize:
-            raise PlannerError(f"{chosen} decides about every tensor by itself: leave --quantize out.")
-        return QuantScheme(format=None, rest=_sixteen_bit(architecture), quantize=MIX, mix=mix)
-    weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights", presets.mix_names())
-    return QuantScheme(format=weights, rest=_sixteen_bit(architecture), quantize=rule)
-
-
-def weights_in_name(name: str) -> str | None:
-    """What a name of Ollama's library, such as ``llama3.1:8b-instruct-q4_K_M``, says its weights are stored in."""
-    if ":" not in name or "/" in name:
-        return None
-    found = presets.ollama_name(name)
-    return found.weights or None if found else None
-
-
-def _sixteen_bit(architecture: Architecture) -> NumberFormat:
-    """What stays unquantised: the model's own 16-bit kind."""
-    return presets.formats()["fp16" if architecture.stored_as == "fp16" else "bf16"]
-
-
-def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
-    """A cache format by name; the model's own, 16 bit unless its checkpoint says otherwise, when none is given."""
-    return architecture.cache_format if name is None else find_format(presets.formats(), name, "cache")
 
 
 def _parallel(choices: Choices, listed: int, splits_layers: bool) -> tuple[int, int, int]:

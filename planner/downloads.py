@@ -5,7 +5,8 @@ from functools import cache
 from typing import Any
 
 from planner.errors import UnknownName
-from planner.presets import PRESETS, ModelPreset, find_model, load_toml
+from planner.preset_files import PRESETS, load_toml
+from planner.presets import ModelPreset, find_model
 
 _HUB_ADDRESS = "hf.co/"
 USUAL = "q4_k_m"

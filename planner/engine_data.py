@@ -1,32 +1,17 @@
 """An engine's settings and rules by version: figures from ``presets/engines/``, and what a user set among them."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from datetime import date
 from typing import Any
 
+from planner.engine_versions import BUILD, DATE, Dated, Version, day_of, is_day, parse_version, value_at
 from planner.errors import BadPreset, PlannerError
 from planner.records import dataclass
 from planner.units import parse_bytes, shorten
 
-Version = tuple[int, ...]
-
-_FIRST_YEAR = 2000  # of a rule that is ordered by days
-_BUILD = re.compile(r"b?(\d{3,6})", re.ASCII)
-_DATE = re.compile(r"(20\d\d)-(\d\d)-(\d\d)", re.ASCII)
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", re.ASCII)
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _MAX_DIGITS = 15
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dated:
-    """A value that holds from the version *since* on, until a later entry replaces it."""
-
-    since: str
-    value: Any
-    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +95,12 @@ class EngineData:
 
         Raises PlannerError for one that this engine does not number so, or older than any rule that is known.
         """
-        build = _BUILD.fullmatch(version.strip())
+        build = BUILD.fullmatch(version.strip())
         if build is not None and self.builds:
-            return _day_of(int(build[1]), self.builds)
+            return day_of(int(build[1]), self.builds)
         number = parse_version(version)
-        dated = bool(self.builds) or _DATE.fullmatch(self.newest) is not None
-        if _is_day(number) != dated:
+        dated = bool(self.builds) or DATE.fullmatch(self.newest) is not None
+        if is_day(number) != dated:
             raise PlannerError(
                 f"engine_version {shorten(version)!r} is not how the rules of {self.title} are ordered: write "
                 + ("the day of the build, such as 2025-11-07." if dated else f"a release, such as {self.newest}.")
@@ -175,7 +160,7 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
     if version is not None and not data.newest:
         raise PlannerError(f"Engine {engine!r} has no versions; leave --engine-version out.")
     number = data.number(version or data.newest or "0.0")
-    values = {name: _at(setting.defaults, number) for name, setting in data.settings.items()}
+    values = {name: value_at(setting.defaults, number) for name, setting in data.settings.items()}
     chosen = dict(_pairs(data, engine, given))
     return EngineSettings(
         version=version or data.newest,
@@ -183,23 +168,8 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
         stated=version is not None,
         values=values | chosen,
         given=frozenset(chosen),
-        rules={name: _at(entries, number) for name, entries in data.rules.items()},
+        rules={name: value_at(entries, number) for name, entries in data.rules.items()},
     )
-
-
-def parse_version(text: str) -> Version:
-    """The release that *text* begins with, ``0.26.1rc1.dev608`` is (0, 26, 1), or its day: ``2025-11-07``."""
-    match = _DATE.fullmatch(text.strip()) or _VERSION.match(text.strip())
-    if match is None:
-        raise PlannerError(
-            f"engine_version {shorten(text)!r} is not a version: write it as 0.26 or 0.26.1, or for an engine with "
-            "numbered builds as b9849 or 2025-11-07."
-        )
-    return tuple(int(part) for part in match.groups(default="0"))
-
-
-def _is_day(number: Version) -> bool:
-    return number[0] >= _FIRST_YEAR
 
 
 def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
@@ -229,20 +199,6 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     )
 
 
-def _day_of(build: int, known: tuple[tuple[int, date], ...]) -> Version:
-    """The day of *build*, as a version; builds before the first known or after the last have the day of that one."""
-    first = last = known[0]
-    for number, day in known:
-        if number <= build:
-            first = last = (number, day)
-        else:
-            last = (number, day)
-            break
-    share = (build - first[0]) / (last[0] - first[0]) if last[0] > first[0] and build > first[0] else 0
-    day = first[1] + (last[1] - first[1]) * share
-    return day.year, day.month, day.day
-
-
 def _setting(name: str, table: Mapping[str, Any], where: str) -> Setting:
     values = dict(table)
     values["choices"] = tuple(values.get("choices", ()))
@@ -262,16 +218,6 @@ def _dated(entries: Any, where: str) -> tuple[Dated, ...]:
     if versions != sorted(versions):
         raise BadPreset(f"Value of {where!r} is not in the order of versions.")
     return found
-
-
-def _at(entries: Iterable[Dated], version: Version) -> Any:
-    """The last value that holds at *version*; ``None`` before the first."""
-    value = None
-    for entry in entries:
-        if parse_version(entry.since) > version:
-            break
-        value = entry.value
-    return value
 
 
 def _pairs(data: EngineData, engine: str, given: Iterable[str]) -> Iterator[tuple[str, Any]]:

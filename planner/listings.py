@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from planner import performance_presets, presets
+from planner import format_presets, performance_presets, presets
 from planner.engines import ENGINES, find_engine
 from planner.export import Row
 from planner.profile_files import load_profile, profile_paths
@@ -49,7 +49,7 @@ def device_rows() -> list[Row]:
 def format_rows() -> list[Row]:
     """Elements and bytes of every format's block."""
     seen: dict[str, Row] = {}
-    for found in presets.formats().values():
+    for found in format_presets.formats().values():
         seen.setdefault(
             found.name,
             {
@@ -63,8 +63,8 @@ def format_rows() -> list[Row]:
                 "source": found.source,
             },
         )
-    for name in presets.mix_names():
-        mix = presets.find_mix(name)
+    for name in format_presets.mix_names():
+        mix = format_presets.find_mix(name)
         if mix is not None and name not in seen:
             seen[name] = {
                 "name": name,

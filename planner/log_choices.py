@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
-from planner import presets
+from planner import format_presets, presets
 from planner.choices import Choices
 from planner.engines import ENGINES
 from planner.errors import PlannerError
@@ -126,7 +126,7 @@ def _with_settings(told: Choices, start: Start) -> Choices:
     dtype = found.get("kv_cache_dtype") or found.get("cache_type_k") or "auto"
     if told.kv_cache is None and told.kv_cache_k is None and dtype != "auto":
         name = CACHE_DTYPES.get(dtype, dtype)
-        told = replace(told, kv_cache=name) if name in presets.formats() else told
+        told = replace(told, kv_cache=name) if name in format_presets.formats() else told
     return replace(told, set=(*_settings(found, told), *told.set))
 
 

@@ -1,6 +1,6 @@
 """Which preset a log is of, and how its weights are stored: by a checkpoint's name, or by a GGUF's own fields."""
 
-from planner import presets
+from planner import format_presets
 from planner.checkpoint_ids import Named, identify
 from planner.logs.readings import Start
 
@@ -30,6 +30,6 @@ def mix_named(text: str) -> str | None:
     base, _, size = text.lower().partition(" - ")
     letter = {"small": "_s", "medium": "_m", "large": "_l"}.get(size.split(" ")[0], "")
     for name in (f"{base}{letter}", base.split(" ")[0]):
-        if presets.find_mix(name) or name in presets.formats():
+        if format_presets.find_mix(name) or name in format_presets.formats():
             return name
     return None

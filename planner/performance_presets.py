@@ -9,7 +9,8 @@ from planner.batching.trace import RequestSet
 from planner.cost import ExamplePrices
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
-from planner.presets import PRESETS, build, find_device, load_toml
+from planner.preset_files import PRESETS, build, load_toml
+from planner.presets import find_device
 from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
 

@@ -3,19 +3,19 @@
 Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wrong key or a missing one is refused.
 """
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from planner.architecture import Architecture
 from planner.deployment import Device
 from planner.engine_data import EngineData, parse_engine_data
-from planner.errors import BadPreset, UnknownName
-from planner.formats import GgufMix, MixRule, NumberFormat, Scale
+from planner.errors import UnknownName
+from planner.format_presets import formats, mix_names
 from planner.line_item import Basis, Kind, LineItem
+from planner.preset_files import PRESETS, build, load_toml, not_known
 from planner.readers.families import parse_family
 from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
     from planner.ollama_tags import OllamaName
     from planner.readers.gguf_knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
-
-PRESETS = Path(__file__).resolve().parent.parent / "presets"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,99 +58,6 @@ class ModelPreset:
         return _with_nulls(self.config, self.null_keys)
 
 
-def load_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dict; raises BadPreset naming the file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadPreset(f"presets/{path.relative_to(PRESETS)} cannot be read: {error}.") from error
-
-
-def build(cls: type[T], table: Any, path: str, **given: Any) -> T:
-    """*cls* from a TOML *table*; an unknown or missing key is reported as ``path.key``."""
-    if not isinstance(table, dict):
-        raise BadPreset(f"Value of {path!r} must be a table.")
-    known = {f.name for f in fields(cls)} - given.keys()  # type: ignore[arg-type]
-    for key in table:
-        if key not in known:
-            raise BadPreset(f"Unknown key {path + '.' + key!r}.")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    try:
-        return cls(**values, **given)
-    except TypeError as error:
-        missing = str(error).rpartition(": ")[2]
-        raise BadPreset(f"Missing value in {path!r}: {missing}.") from error
-
-
-class _Formats(Mapping[str, NumberFormat]):
-    """Number formats by name and by alias, each built when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._tables = TomlTables(PRESETS / "formats.toml", "formats.toml")
-        self._built: dict[str, NumberFormat] = {}
-        self._aliases: dict[str, tuple[str, ...]] = {}
-
-    def __getitem__(self, key: str) -> NumberFormat:
-        if key not in self._built:
-            name = next((name for name in self._tables.mentioning(key) if key in self._names(name)), None)
-            if name is None:
-                raise KeyError(key)
-            self._built[key] = self._built[name] = self._built.get(name) or self._build(name)
-        return self._built[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return (alias for name in self._tables for alias in self._names(name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def _names(self, name: str) -> tuple[str, ...]:
-        if name not in self._aliases:
-            self._aliases[name] = (name, *self._tables.parse(name).get("aliases", ()))
-        return self._aliases[name]
-
-    def _build(self, name: str) -> NumberFormat:
-        path = f"formats.toml: {name}"
-        values = {key: value for key, value in self._tables.parse(name).items() if key not in ("aliases", "note")}
-        values["scales"] = [build(Scale, scale, f"{path}.scales") for scale in values.get("scales", ())]
-        return build(NumberFormat, values, path, name=name)
-
-
-@cache
-def formats() -> Mapping[str, NumberFormat]:
-    """Every number format by name and by alias."""
-    return _Formats()
-
-
-@cache
-def _mix_tables() -> TomlTables:
-    return TomlTables(PRESETS / "gguf_mixes.toml", "gguf_mixes.toml")
-
-
-@cache
-def _mix(name: str) -> GgufMix:
-    tables, path = _mix_tables(), f"gguf_mixes.toml: {name}"
-    values = tables.parse("_common") | tables.parse(name)
-    values.setdefault("embedding", values["format"])
-    for key in ("format", "head", "embedding", "full", "unfilled"):
-        values[key] = formats()[values[key]]
-    values["fallbacks"] = {key: formats()[value] for key, value in values["fallbacks"].items()}
-    values["fused_qkv"] = frozenset(values["fused_qkv"])
-    rules = values.pop("rules", ())
-    values["rules"] = [build(MixRule, rule | {"format": formats()[rule["format"]]}, f"{path}.rules") for rule in rules]
-    return build(GgufMix, values, path, name=name)
-
-
-def mix_names() -> tuple[str, ...]:
-    """Every GGUF file type, fewer bits later."""
-    return tuple(name for name in _mix_tables() if not name.startswith("_"))
-
-
-def find_mix(name: str) -> GgufMix | None:
-    """The GGUF file type called *name*, if there is one; only its own table is parsed."""
-    return _mix(name) if name in mix_names() else None
-
-
 @cache
 def _device_tables() -> TomlTables:
     return TomlTables(PRESETS / "devices.toml", "devices.toml")
@@ -178,7 +81,7 @@ def find_device(name: str) -> Device:
         device = _device(key)
         if wanted == device.name or wanted in device.aliases:
             return device
-    raise UnknownName(_unknown("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
+    raise UnknownName(not_known("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
 
 
 @cache
@@ -282,7 +185,7 @@ def find_model(name: str) -> ModelPreset:
     if found is not None:
         return found
     names = [key for tables in _model_tables() for key in tables]
-    raise UnknownName(_unknown("Model", name, names, "kvbudget models, or give a config.json"))
+    raise UnknownName(not_known("Model", name, names, "kvbudget models, or give a config.json"))
 
 
 def _find_model(wanted: str) -> ModelPreset | None:
@@ -333,12 +236,3 @@ def _with_nulls(config: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any
         outer, _, inner = key.partition(".")
         filled[outer] = _with_nulls(filled.get(outer, {}), [inner]) if inner else None
     return filled
-
-
-def _unknown(what: str, name: str, known: list[str], where: str) -> str:
-    from difflib import get_close_matches  # only for the error
-
-    shown = name if len(name) <= 60 else name[:59] + "…"
-    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.5)
-    hint = f"nearest: {', '.join(near)}; " if near else ""
-    return f"{what} {shown!r} is not known; {hint}see {where}."

@@ -9,7 +9,7 @@ from planner.borders import validate
 from planner.calibration import CalibrationProfile
 from planner.errors import BadFile, PlannerError, UnknownName
 from planner.export import to_json
-from planner.presets import PRESETS
+from planner.preset_files import PRESETS
 from planner.readers.json_text import parse_json
 from planner.units import shorten, shorten_path
 

@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 from planner.formats import CHECKPOINT
-from planner.presets import PRESETS, build, load_toml
+from planner.preset_files import PRESETS, build, load_toml
 from planner.records import dataclass
 
 LIMITS = (

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
-from planner import presets
+from planner import format_presets, presets
 from planner.answer import warnings_for
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
@@ -148,7 +148,7 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     Of formats that come out equally large, the first by name stands for all.
     """
     engine = choices.engine
-    mixes = presets.mix_names() if engine == "minimum" or engine in _READ_GGUF else ()
+    mixes = format_presets.mix_names() if engine == "minimum" or engine in _READ_GGUF else ()
     named = default_weights(engine, check_device(choices))
     found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
     published = next((match.weights_bytes for match in found if match.weights == CHECKPOINT), None)
@@ -164,7 +164,7 @@ def may_fit(preset: presets.ModelPreset, weights: str, choices: Choices, device:
 
     Settings may put weights elsewhere, so that nothing is sure with any.
     """
-    mix, number_format = presets.find_mix(weights), presets.formats().get(weights)
+    mix, number_format = format_presets.find_mix(weights), format_presets.formats().get(weights)
     formats = (mix.format, *(rule.format for rule in mix.rules)) if mix else (number_format,)
     bits = [one.bits_per_element for one in formats if one is not None]
     if choices.set or not bits or preset.published_parameters is None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from planner import presets
+from planner import format_presets, presets
 from planner.architecture import Architecture, CrossAttention
 from planner.budget import prepare
 from planner.choices import Choices, choose
@@ -88,7 +88,7 @@ def compare(config: Mapping[str, Any], lengths: Sequence[int] = LENGTHS) -> Comp
 
 def _image_bytes(architecture: Architecture) -> int:
     """What layers keep of an image, which a plan counts and a prompt of tokens alone does not have."""
-    cache_format = presets.formats()[CACHE]
+    cache_format = format_presets.formats()[CACHE]
     return sum(
         mixer_spec(mixer, cache_format, cache_format).fixed_bytes
         for layer in architecture.layers

@@ -13,10 +13,11 @@ from planner.cache_comparison import (
     weights_bytes,
 )
 from planner.cache_words import attention_words
-from planner.choices import choose_weights
 from planner.cli import main
+from planner.format_choices import choose_weights
+from planner.format_presets import formats
 from planner.layer_kinds import layer_kinds, spans
-from planner.presets import formats, load_preset
+from planner.presets import load_preset
 
 BF16 = formats()["bf16"]
 FP8 = formats()["fp8"]

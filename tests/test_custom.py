@@ -6,8 +6,9 @@ import pytest
 
 from planner.custom import MAX_CHARACTERS, custom_text, field_at_fault, read_custom, split_config, to_text
 from planner.errors import PlannerError
+from planner.format_presets import formats
 from planner.kv_cache import bytes_per_token_at, model_specs
-from planner.presets import find_model, formats, load_preset, models
+from planner.presets import find_model, load_preset, models
 from planner.weights import parameters
 
 BF16 = formats()["bf16"]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from planner import presets
 from planner.choices import Choices, choose
-from planner.engine_data import parse_engine_data, parse_version, settle
+from planner.engine_data import parse_engine_data, settle
+from planner.engine_versions import parse_version
 from planner.errors import BadPreset, PlannerError
 
 DATA = parse_engine_data(

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from planner import presets
+from planner import format_presets
 from planner.formats import NumberFormat
 
-FORMATS = presets.formats()
+FORMATS = format_presets.formats()
 BY_NAME = {number_format.name: number_format for number_format in FORMATS.values()}
 
 GGML = "llama.cpp ggml-common.h"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from planner import presets
-from planner.choices import Choices, choose, choose_weights
+from planner import format_presets, presets
+from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.format_choices import choose_weights
 from planner.formats import Role
 from planner.gguf_mixes import as_stored
 from planner.weights import model_bytes, parameters
@@ -87,7 +88,7 @@ def test_a_tied_embedding_is_stored_as_a_head() -> None:
     assert [t.stored.name for t in stored.tensors if t.role is Role.EMBEDDING] == ["q6_k"]
 
 
-@pytest.mark.parametrize("weights", presets.mix_names())
+@pytest.mark.parametrize("weights", format_presets.mix_names())
 def test_no_type_changes_what_there_is(weights: str) -> None:
     architecture = presets.load_preset("qwen3-30b-a3b")
     stored = as_stored(architecture, choose_weights(weights, None, architecture))

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from planner.errors import PlannerError
+from planner.format_presets import formats
 from planner.formats import QuantScheme
 from planner.model_files import load_model
-from planner.presets import formats, gguf_knowledge, knowledge
+from planner.presets import gguf_knowledge, knowledge
 from planner.readers import hub
 from planner.readers.file_tensors import with_file_tensors
 from planner.readers.hf_config import read_config

@@ -10,8 +10,9 @@ from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.downloads import pull_name, pulled
 from planner.errors import PlannerError
+from planner.format_presets import mix_names
 from planner.launch import LAUNCHERS, launch, parse_launch
-from planner.presets import mix_names, models
+from planner.presets import models
 
 CARD = "79.15GiB"
 

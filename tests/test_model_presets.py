@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from planner import presets
+from planner import format_presets, presets
 from planner.architecture import Architecture, distinct_layers
 from planner.errors import UnknownName
 from planner.formats import Role
@@ -208,7 +208,7 @@ def test_loading_one_preset_parses_no_other(monkeypatch: pytest.MonkeyPatch) -> 
     parsed = []
     parse = TomlTables.parse
     monkeypatch.setattr(TomlTables, "parse", lambda tables, key: parsed.append(key) or parse(tables, key))
-    for cached in (presets.find_model, presets.load_preset, presets.formats):
+    for cached in (presets.find_model, presets.load_preset, format_presets.formats):
         cached.cache_clear()
     load_preset("mistral-7b-v0.3")
     loaded = set(parsed)

@@ -7,7 +7,8 @@ import pytest
 from planner import presets
 from planner.choices import Choices, choose
 from planner.errors import UnknownName
-from planner.presets import PRESETS, find_model, ollama_name
+from planner.preset_files import PRESETS
+from planner.presets import find_model, ollama_name
 
 LIBRARY = tomllib.loads((PRESETS / "ollama.toml").read_text(encoding="utf-8"))
 TAGS = {alias.lower() for preset in presets.models() for alias in preset.aliases if ":" in alias}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner import performance_presets, presets
+from planner import performance_presets, preset_files
 from planner.architecture import Architecture, Layer, SharedCache
 from planner.cli import main
 from planner.deployment import Deployment, Device
@@ -281,7 +281,7 @@ def test_the_table_of_method_md_is_what_the_readings_give() -> None:
 
 def test_no_constants_claim_to_be_exact() -> None:
     """One reading lies on its own fit; what is said of it is the error of others that the fit had not seen."""
-    tables = tomllib.loads((presets.PRESETS / "speed.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads((preset_files.PRESETS / "speed.toml").read_text(encoding="utf-8"))
     assert {name for name, table in tables.items() if table["p90_error"] < 0.01} == set()
     assert {name for name, table in tables.items() if table.get("prefill_p90_error", 1) < 0.01} == set()
 

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from planner import presets
+from planner import format_presets, preset_files, presets
 from planner.errors import BadPreset
 from planner.toml_tables import TomlTables
 
-WHOLE = presets.PRESETS / "example_prices.toml"  # is read as a whole: it has values before its first table
-CUT = sorted({*presets.PRESETS.glob("*.toml"), *(presets.PRESETS / "architectures").glob("*.toml")} - {WHOLE})
+WHOLE = preset_files.PRESETS / "example_prices.toml"  # is read as a whole: it has values before its first table
+CUT = sorted({*preset_files.PRESETS.glob("*.toml"), *(preset_files.PRESETS / "architectures").glob("*.toml")} - {WHOLE})
 
 
 @pytest.mark.parametrize("path", CUT, ids=lambda path: path.name)
@@ -32,4 +32,4 @@ def test_bad_tables_are_named_with_their_file(tmp_path: Path) -> None:
 def test_names_and_aliases_find_the_same_thing() -> None:
     assert presets.find_device("4090") is presets.find_device(" RTX-4090 ")
     assert presets.find_model("meta-llama/llama-3.1-8b-instruct") == presets.find_model("llama3.1:8b")
-    assert presets.formats()["fp8_e4m3"] is presets.formats()["fp8"]
+    assert format_presets.formats()["fp8_e4m3"] is format_presets.formats()["fp8"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from planner import presets
+from planner import format_presets, presets
 from planner.choices import Choices, choose_cards
 from planner.custom import read_custom
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
@@ -107,17 +107,17 @@ def _weights_name(value: str) -> str:
     """The name of a format or of a GGUF file type."""
     if value.lower() in form.format_names("weights"):
         return value.lower()
-    return find_format(presets.formats(), value, "weights").name
+    return find_format(format_presets.formats(), value, "weights").name
 
 
 def _cache_format(key: str, value: str) -> dict[str, Any]:
-    return {key: find_format(presets.formats(), value, "cache").name}
+    return {key: find_format(format_presets.formats(), value, "cache").name}
 
 
 def _cache(key: str, value: str) -> dict[str, Any]:
     if value in form.COMMON_CACHES:
         return {key: value}
-    return form.cache_state(find_format(presets.formats(), value, "cache").name)
+    return form.cache_state(find_format(format_presets.formats(), value, "cache").name)
 
 
 def _one_cache(key: str, value: str) -> dict[str, Any]:

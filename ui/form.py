@@ -9,7 +9,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from planner import presets
+from planner import format_presets, presets
 from planner.choices import Choices
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
@@ -87,8 +87,8 @@ def device_names() -> Mapping[str, str]:
 @cache
 def format_names(use: str) -> tuple[str, ...]:
     """Every format for *use* (``weights`` or ``cache``) once, for weights GGUF's file types too."""
-    formats = (f.name for f in presets.formats().values() if getattr(f, use))
-    return tuple(dict.fromkeys(chain(formats, presets.mix_names() if use == "weights" else ())))
+    formats = (f.name for f in format_presets.formats().values() if getattr(f, use))
+    return tuple(dict.fromkeys(chain(formats, format_presets.mix_names() if use == "weights" else ())))
 
 
 def engine_names() -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from measure.records import Case, Record
 from measure.running import needed_for
 from measure.setup import Setup
 from measure.worker import Message, Progress
-from planner import presets
+from planner import format_presets
 
 NAME = "weight-quantization"
 FAR_SIGMAS = 6
@@ -37,7 +37,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
             yield {"kind": "weights", "model": loaded.source.title, "matrix": name, **_outliers(weight.float())}
         return
     scheme = SCHEMES[settings["scheme"]]
-    number_format = presets.formats()[scheme.format] if scheme.format else None
+    number_format = format_presets.formats()[scheme.format] if scheme.format else None
     errors, predicted, measured, elements = {}, 0, 0, 0
     for number, (name, weight) in enumerate(weights.items()):
         quantized = quantize(weight, scheme)

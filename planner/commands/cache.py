@@ -12,11 +12,12 @@ from planner.cache_comparison import (
     shared_tokens,
 )
 from planner.cache_text import cost_sentence, crossing_sentence, headline, heads_sentence, shared_sentence
-from planner.choices import choose_cache, choose_weights, default_context_tokens
+from planner.choices import default_context_tokens
 from planner.commands import DONE
 from planner.commands.options import add_json, add_kv_cache, add_online, names, whole
 from planner.deployment import Workload
 from planner.export import to_json
+from planner.format_choices import choose_cache, choose_weights
 from planner.model_files import load_model
 from planner.units import format_bytes
 

@@ -1,9 +1,9 @@
 import argparse
 
-from planner.choices import choose_cache
 from planner.commands import DONE
 from planner.commands.options import add_json, add_kv_cache, add_online
 from planner.export import to_json
+from planner.format_choices import choose_cache
 from planner.inspection import inspect_model
 from planner.model_files import load_model
 

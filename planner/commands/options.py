@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from planner.choices import QUANTIZE, Choices
+from planner.choices import Choices
 from planner.commands.given import Unused
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import PerRequest
 from planner.export import Row, to_json
+from planner.format_choices import QUANTIZE
 from planner.formats import CHECKPOINT
 
 _MAX_DIGITS = 20

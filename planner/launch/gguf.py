@@ -1,6 +1,6 @@
 """The GGUF file that llama.cpp and Ollama load: its name, where it is had, and how it is made where nobody has it."""
 
-from planner import presets
+from planner import format_presets
 from planner.choices import Choices
 from planner.deployment import Deployment
 from planner.downloads import hub_id
@@ -23,7 +23,7 @@ def named_file(file: str) -> dict[str, str]:
     """Model and weights in a name such as ``qwen3-8b-Q4_K_M.gguf``."""
     name = file.removesuffix(ENDING)
     stem, _, kind = name.rpartition("-")
-    known = presets.find_mix(kind.lower()) is not None or kind.lower() in presets.formats()
+    known = format_presets.find_mix(kind.lower()) is not None or kind.lower() in format_presets.formats()
     return {"model": stem, "weights": kind.lower()} if stem and known else {"model": name}
 
 

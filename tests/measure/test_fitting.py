@@ -13,7 +13,7 @@ from measure.fitting import LEAST_TIMED, line, measured_items, measured_speed
 from measure.records import Outcome, Record, append
 from planner.calibration import MeasuredPass
 from planner.errors import PlannerError
-from planner.presets import PRESETS
+from planner.preset_files import PRESETS
 from planner.profile_files import SHIPPED, find_profile, load_profile
 from planner.units import GIB
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measure.quantizers import SCHEMES, normal_levels, quantize, relative_error
-from planner.presets import formats
+from planner.format_presets import formats
 
 
 def test_int4_per_row_by_hand() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
 
-from planner import presets
+from planner import format_presets, presets
 from planner.architecture import Architecture
 from planner.formats import QuantScheme
 from planner.kv_cache import bytes_per_token_at, fixed_bytes, model_specs
@@ -19,7 +19,7 @@ Shapes = Mapping[str, tuple[int, tuple[int, ...]]]
 
 KNOWLEDGE = presets.gguf_knowledge()
 F32, F16, Q4_0, Q8_0, Q4_K, Q6_K = 0, 1, 2, 8, 12, 14
-FP16 = presets.formats()["fp16"]
+FP16 = format_presets.formats()["fp16"]
 AS_STORED = QuantScheme(format=None, rest=FP16)
 NOTHING: Mapping[str, tuple[int, ...]] = {"ffn_up": (64, 8)}
 """Tensors of a layer that say nothing of its attention."""

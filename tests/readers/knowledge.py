@@ -4,14 +4,14 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from planner import presets
+from planner import format_presets
 from planner.readers.families import parse_family
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.unknown import UnknownRules, parse_unknown_rules
 
 FAMILIES = Path(__file__).parents[2] / "presets" / "class_defaults"
-FORMATS = presets.formats()
+FORMATS = format_presets.formats()
 
 
 NAMES = frozenset(path.stem for path in FAMILIES.glob("*.toml")) - {"_unknown"}

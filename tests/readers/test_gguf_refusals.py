@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import presets
+from planner import format_presets, preset_files
 from planner.errors import BadFile, BadPreset, PlannerError, UnsupportedModel
 from planner.kv_cache import model_specs
 from planner.readers.gguf import read_gguf
@@ -149,7 +149,9 @@ def test_metadata_that_cannot_be_is_one_sentence(tmp_path: Path, made: tuple[Key
 )
 def test_wrong_knowledge_is_reported_by_path(changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(BadPreset, match=sentence):
-        parse_gguf_knowledge(presets.load_toml(presets.PRESETS / "gguf.toml") | changes, presets.formats())
+        parse_gguf_knowledge(
+            preset_files.load_toml(preset_files.PRESETS / "gguf.toml") | changes, format_presets.formats()
+        )
 
 
 _DAMAGED_KEYS: dict[str, int | list[bool]] = {

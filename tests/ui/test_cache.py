@@ -3,9 +3,10 @@
 import pytest
 
 from planner.cache_comparison import crossing
-from planner.choices import choose_weights
+from planner.format_choices import choose_weights
+from planner.format_presets import formats
 from planner.multiply_accumulates import cache_arithmetic
-from planner.presets import formats, load_preset
+from planner.presets import load_preset
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_charts import values
 from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, layer_bars, one_user_bars

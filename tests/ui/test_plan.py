@@ -158,5 +158,5 @@ def test_the_method_is_shown_with_its_examples_as_code(open_app: OpenApp) -> Non
     text = next(element.value for element in app.markdown if element.value.startswith("# Method"))
     blocks = text.split("```python\n")
     assert ">>>" not in blocks[0]
-    assert blocks[1].startswith(">>> from planner.presets import")
+    assert blocks[1].startswith(">>> from planner.format_presets import")
     assert all(">>>" not in block.partition("```")[2] for block in blocks[1:])
