@@ -27,8 +27,19 @@ class Cards:
     notes: tuple[str, ...] = ()
 
 
+class TooLarge(PlannerError):
+    """The printed figures would take a card of *size_bytes*, more than any has."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(f"No card has {size_bytes} bytes.")
+        self.size_bytes = size_bytes
+
+
 def cards_of(start: Start, told: Choices) -> Cards | None:
-    """The cards of *start*, in what is *told* of it already; ``None`` where nothing says how large they are."""
+    """The cards of *start*, in what is *told* of it already; ``None`` where nothing says how large they are.
+
+    Raises TooLarge where the printed figures are of more than one card, and nothing says of how many.
+    """
     if told.device is not None or told.memory is not None or told.devices is not None:
         return Cards(choices=told)
     if start.engine in LLAMA_CPP:
@@ -48,6 +59,15 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         memory = f"{min(found.value for found in free) // MIB}MiB"
         return Cards(choices=replace(told, memory=memory), notes=(f"Counted with the {memory} that were free.",))
     return next(_concluded(start, told), None)
+
+
+def may_tell_card(start: Start, told: Choices) -> bool:
+    """Whether the size of the card is stated, printed, or follows from what is once the model is known."""
+    if any(stated is not None for stated in (told.device, told.memory, told.devices)):
+        return True
+    printed = ("card", "free", "pool", "pool_tokens") if start.engine in _SHARES else ("card", "free")
+    named = device_named(start.settings.get("device", ""))
+    return named is not None or any(start.least(name) is not None for name in printed)
 
 
 def device_named(text: str) -> str | None:
@@ -71,7 +91,7 @@ def _is_size(device: str, card: Reading) -> bool:
 
 def _with_stages(start: Start, told: Choices) -> Choices:
     """llama.cpp lays whole layers on each card that it names."""
-    number = max(len(cards(start, name)) for name in ("free", "weights"))
+    number = max(len(cards(start, name)) for name in ("free", "weights", "cache", "compute"))
     is_stated = (told.pipeline_parallel, told.tensor_parallel, told.device_count) != (None, None, None)
     return told if number < 2 or is_stated else replace(told, pipeline_parallel=number)
 
@@ -88,6 +108,8 @@ def _free_by_card(start: Start) -> list[Reading]:
 def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
     """The size that the printed figures make likely: the card itself is named nowhere."""
     size, how = _size_of_share(start, told)
+    if size is not None and size > max(device.memory_bytes for device in presets.devices().values()):
+        raise TooLarge(size)
     if size is not None:
         memory = f"{size / GIB:.2f}GiB"
         note = f"The log names no card: {how} make it about {memory}; give --device for the card itself."

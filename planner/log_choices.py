@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from enum import StrEnum
 
 from planner import format_presets, presets
 from planner.choices import Choices
 from planner.engines import ENGINES
 from planner.errors import PlannerError
-from planner.log_cards import cards_of
+from planner.log_cards import TooLarge, cards_of
+from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, no_rules
 from planner.log_model import model_of, shown_name
 from planner.logs.readings import Start
 from planner.records import dataclass
@@ -35,19 +35,15 @@ COUNTS = {
     "ep_size": "expert_parallel",
 }
 CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx_seq", "n_ctx_per_seq", "n_ctx")
-OLD_REFUSAL, LAST_WITH_IT = "maximum number of tokens that can be stored in KV cache", "0.8"
-"""What vLLM's first engine said where one request did not fit, and the last release in which it was the default."""
+WHOLE_LENGTH = ("vllm", "sglang")
+"""Engines that take a model's whole context where nobody says how long a request may be."""
 SLOTS = "n_seq_max"
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
+FULL = dict.fromkeys(("float", "float32", "torch.float32"), "fp32")
+"""Engines' names for numbers in full, in which they then load whatever a checkpoint has; cache and all."""
+WORKERS = {"TP": "tensor_parallel_size", "PP": "pipeline_parallel_size", "DP": "data_parallel_size"}
+_WORKER = re.compile(r"(TP|PP|DP)(\d{1,4})")
 _WHOLE = re.compile(r"\d{1,12}")
-
-
-class Lack(StrEnum):
-    """What a log does not say, or says of something that is not known here."""
-
-    ENGINE = "engine"
-    MODEL = "model"
-    CARD = "card"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,38 +62,37 @@ class Told:
 def choices_from_log(start: Start, given: Choices) -> Told:
     """What *start* says, in *given*: what is stated there (model, card, weights, …) comes first."""
     if start.engine not in ENGINES:
-        missing = f"The planner has no rules for {start.engine}: readings alone are shown."
-        return Told(choices=None, missing=missing, lacks=Lack.ENGINE)
+        return Told(choices=None, missing=no_rules(start), lacks=Lack.ENGINE)
+    given = _with_counts(given, _stated(given))
     model, weights, notes = given.model, given.weights, []
     if not model:
         named = model_of(start)
-        shown = shown_name(start)
         if named is None:
-            what = repr(shown) if shown else "no model that it names"
-            missing = f"The log is of {what}, which no preset has: give --model."
-            return Told(choices=None, missing=missing, lacks=Lack.MODEL)
+            return Told(choices=None, missing=ask_for_model(start, given), lacks=Lack.MODEL)
         model, found = named
         weights = weights or found or _made_while_loading(start)
-        notes.append(f"{shown} is taken as {model} in {weights or 'its own format'}.")
+        notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
     told = replace(given, model=model, weights=weights, engine=start.engine)
     told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
-    cards = cards_of(start, told)
+    try:
+        cards = cards_of(start, told)
+    except TooLarge as error:
+        missing = ask_for_count(start, error.size_bytes)
+        return Told(choices=None, missing=missing, lacks=Lack.COUNT, notes=tuple(notes))
     if cards is None:
-        missing = "The log does not say how large the card is: give --device or --memory."
-        return Told(choices=None, missing=missing, lacks=Lack.CARD, notes=tuple(notes))
+        return Told(choices=None, missing=ask_for_card(start), lacks=Lack.CARD, notes=tuple(notes))
     return Told(choices=cards.choices, notes=(*notes, *cards.notes))
 
 
 def _made_while_loading(start: Start) -> str | None:
+    """The format of weights that the engine itself makes: of a quantisation, or of another type of numbers."""
     made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
-    return made.get(start.settings.get("quantization", ""))
+    return made.get(start.settings.get("quantization", "")) or FULL.get(start.settings.get("dtype", ""))
 
 
 def _version(start: Start) -> str | None:
-    """The version as the rules are ordered, ``None`` where the log says none or another kind of number."""
-    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v")
-    if start.engine == "vllm" and not text and start.failure is not None and OLD_REFUSAL in start.failure.message:
-        text = LAST_WITH_IT
+    """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
+    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v") or start.last
     try:
         presets.engine_data(start.engine).number(text)
     except PlannerError:
@@ -114,20 +109,44 @@ def _with_settings(told: Choices, start: Start) -> Choices:
         found["n_gpu_layers"] = str(offloaded)
     if found.get("enable_dp_attention") == "True":
         found |= _attention_replicas(found)
-    for theirs, ours in COUNTS.items():
-        if getattr(told, ours) is None and _is_whole(found.get(theirs, "")) and int(found[theirs]) > 1:
-            told = replace(told, **{ours: int(found[theirs])})  # type: ignore[arg-type]
+    told = _with_counts(told, found)
+    if start.engine == "vllm" and not any(name in found for name in COUNTS):
+        told = _with_counts(told, _workers(start))
     if start.engine == "sglang" and not _drafts_with_mtp(found, told.model):
         found.pop("speculative_algorithm", None)
     if found.get("enable_expert_parallel") == "True" and told.expert_parallel is None:
         told = replace(told, expert_parallel=(told.tensor_parallel or 1) * (told.data_parallel or 1))
-    if told.context is None and (context := _context(found)):
+    if told.context is None and (context := _context(found) or _own_length(told)):
         told = replace(told, context=context)
     dtype = found.get("kv_cache_dtype") or found.get("cache_type_k") or "auto"
+    if dtype == "auto":
+        dtype = FULL.get(found.get("dtype", ""), dtype)
     if told.kv_cache is None and told.kv_cache_k is None and dtype != "auto":
         name = CACHE_DTYPES.get(dtype, dtype)
         told = replace(told, kv_cache=name) if name in format_presets.formats() else told
     return replace(told, set=(*_settings(found, told), *told.set))
+
+
+def _with_counts(told: Choices, found: Mapping[str, str]) -> Choices:
+    """*told* with the numbers of cards that *found* says by an engine's names, where nothing is said of them yet."""
+    for theirs, ours in COUNTS.items():
+        if getattr(told, ours) is None and _is_whole(found.get(theirs, "")) and int(found[theirs]) > 1:
+            told = replace(told, **{ours: int(found[theirs])})  # type: ignore[arg-type]
+    return replace(told, set=tuple(text for text in told.set if text.partition("=")[0].strip() not in COUNTS))
+
+
+def _stated(given: Choices) -> dict[str, str]:
+    """What ``--set`` says, by name."""
+    return {name.strip(): value.strip() for name, _, value in (text.partition("=") for text in given.set)}
+
+
+def _workers(start: Start) -> dict[str, str]:
+    """The numbers of cards that the names of workers show: of ``PP1 TP3`` at least two times four."""
+    found: dict[str, int] = {}
+    for rank in {reading.rank for reading in start.readings}:
+        for name, number in _WORKER.findall(rank):
+            found[WORKERS[name]] = max(int(number) + 1, found.get(WORKERS[name], 1))
+    return {name: str(number) for name, number in found.items()}
 
 
 def _offloaded(start: Start) -> int | None:
@@ -147,6 +166,16 @@ def _context(found: Mapping[str, str]) -> int | None:
     slots = found.get("n_parallel", "1")
     is_shared = name != "n_ctx" or found.get("kv_unified") == "true" or not _is_whole(slots)
     return int(text) if is_shared else max(1, int(text) // int(slots))
+
+
+def _own_length(told: Choices) -> int | None:
+    """What an engine that is told no length takes: the model's own. llama.cpp prints what it takes."""
+    if told.engine not in WHOLE_LENGTH:
+        return None
+    try:
+        return presets.load_preset(told.model).max_position_embeddings
+    except PlannerError:
+        return None
 
 
 def _attention_replicas(found: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ def model_of(start: Start) -> Named | None:
     """What *start* is of. A GGUF's own name counts where its file's says nothing, as in Ollama's blobs."""
     settings = start.settings
     sized = "-".join(filter(None, (settings.get("basename"), settings.get("size_label"))))
-    for name in (start.model, settings.get("name", ""), sized):
+    for name in (start.model.replace("-GGUF:", "-"), settings.get("name", ""), sized):
         if (found := identify(name, is_tuned=True)) is not None:
             return found[0], found[1] or mix_named(settings.get("file_type", ""))
     return None
@@ -27,7 +27,7 @@ def mix_named(text: str) -> str | None:
     >>> mix_named("Q4_K - Medium"), mix_named("IQ4_XS - 4.25 bpw"), mix_named("Q8_0"), mix_named("all F32 (guessed)")
     ('q4_k_m', 'iq4_xs', 'q8_0', None)
     """
-    base, _, size = text.lower().partition(" - ")
+    base, _, size = text.lower().removeprefix("mostly ").partition(" - ")
     letter = {"small": "_s", "medium": "_m", "large": "_l"}.get(size.split(" ")[0], "")
     for name in (f"{base}{letter}", base.split(" ")[0]):
         if format_presets.find_mix(name) or name in format_presets.formats():

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from planner.answer import answer
 from planner.architecture import Architecture
 from planner.budget import prepare
 from planner.calibration import CalibrationProfile
 from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
-from planner.log_choices import Lack, Told, choices_from_log
+from planner.log_choices import Told, choices_from_log
 from planner.log_comparison import Compared, compare
+from planner.log_lacks import Lack, stated_in_vain
 from planner.log_model import shown_name
 from planner.log_profile import profile_from
 from planner.log_try import Try
@@ -63,6 +65,7 @@ def report_log(
     readings = compare(start, chosen)
     profile = None if chosen is None else profile_from(start, chosen)
     tries, doubt = printed_changes(start), _doubt(start, readings)
+    unexplained = "" if chosen is None else _unexplained(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
         tries = would_start(start, told.choices, chosen.architecture, profile)
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
@@ -79,7 +82,13 @@ def report_log(
         profile=profile,
         choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
-        notes=(*((doubt,) if doubt else ()), *told.notes, *((missing,) if missing else ()), *cut),
+        notes=(
+            *filter(None, (doubt, unexplained)),
+            *told.notes,
+            *((missing,) if missing else ()),
+            *stated_in_vain(given, told.choices),
+            *cut,
+        ),
         lacks=told.lacks,
         missing=missing,
     )
@@ -99,10 +108,24 @@ def _doubt(start: Start, rows: Sequence[Compared]) -> str:
     )
 
 
+def _unexplained(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:
+    """Why no change is sure: by the plan, with what was measured, there is room for the cache."""
+    if start.failure is None or start.failure.kind != "pool":
+        return ""
+    found = answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
+    if not found.fits:
+        return ""
+    return (
+        "By the plan there is room for the cache, so something takes memory that the log does not show, such as a "
+        "setting or another program: no change is sure."
+    )
+
+
 def _without_room(start: Start) -> Start:
     """*start* as one that failed where nothing is left for the cache, even if the line that says so is missing."""
     pool = start.least("pool")
-    if start.failure is not None or pool is None or pool.value > 0:
+    is_explained = start.failure is not None and start.failure.kind != "other"
+    if is_explained or pool is None or pool.value > 0:
         return start
     said = f"{format_bytes(round(pool.value))} are left for the cache."
     return replace(start, failure=Failure(kind="pool", message=said, line=pool.line))

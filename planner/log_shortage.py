@@ -21,8 +21,9 @@ def stage_of(start: Start) -> Stage:
     """Where an allocation of *start* failed."""
     if start.failure is None or start.failure.kind != "memory":
         return Stage.NO_SHORTAGE
-    has_pool = any(start.least(name) is not None for name in ("pool", "pool_tokens"))
-    return Stage.AFTER_POOL if has_pool or "warming up sampler" in start.failure.message else Stage.LOADING
+    has_pool = any(start.least(name) is not None for name in ("pool", "pool_tokens", "free_after_pool"))
+    is_late = any(words in start.failure.message for words in ("warming up sampler", "Capture cuda graph failed"))
+    return Stage.AFTER_POOL if has_pool or is_late else Stage.LOADING
 
 
 def shortage_bytes(start: Start) -> int | None:

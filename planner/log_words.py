@@ -1,8 +1,9 @@
 """What happened in a log, in words: one title, one sentence, and each reading as a person would call it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from planner.log_comparison import Compared, Match
+from planner.log_failures import failure_title, failure_words, figures_of
 from planner.log_report import LogReport
 from planner.log_try import Try
 from planner.units import format_bytes, format_count
@@ -52,9 +53,11 @@ READINGS: Mapping[str, str] = {
     "buffers": "Runtime buffers",
     "decoder": "Decoder buffers",
     "unaccounted": "Beside all buffers",
+    "main_memory": "Wanted of main memory",
+    "vram": "Weights on the card",
+    "least_share": "Smallest share, as it says",
 }
 """By the names of readings, where the name itself is not what a person would say."""
-CONTEXTS = ("max_model_len", "max_seq_len", "n_ctx", "context_length")
 
 
 def reading_name(name: str) -> str:
@@ -82,8 +85,8 @@ def range_words(row: Compared) -> str:
 def log_title(report: LogReport) -> str:
     """What happened, with the figure that matters most."""
     if report.failure is not None:
-        return _FAILED.get(report.failure.kind, _did_not_start)(_figures(report), report)
-    figures = _figures(report)
+        return failure_title(report)
+    figures = figures_of(report)
     if "pool_tokens" in figures:
         return f"It started, with room for {format_count(int(figures['pool_tokens']))} tokens"
     if "pool" in figures:
@@ -91,7 +94,7 @@ def log_title(report: LogReport) -> str:
     if "cache" in figures or "cache_total" in figures:
         return f"It started, with {_size(figures.get('cache') or figures['cache_total'])} of cache"
     number = len(report.readings)
-    return f"{number} figure{'s' if number > 1 else ''}, and no failure"
+    return f"{number} figure{'s' if number > 1 else ''}, and no sign that memory ran out"
 
 
 def log_sentence(report: LogReport) -> str:
@@ -103,13 +106,6 @@ def log_sentence(report: LogReport) -> str:
         return "These are the engine's own figures."
     good = sum(row.match is not Match.OUTSIDE for row in compared)
     return f"**{good} of {len(compared)}** figures that are predicted are as printed, or inside the predicted range."
-
-
-def failure_words(report: LogReport) -> str:
-    """Why a start failed, in its figures; nothing for one that did not."""
-    if report.failure is None or report.failure.kind not in _WHY:
-        return ""
-    return _WHY[report.failure.kind](_figures(report), report)
 
 
 def try_words(one: Try) -> str:
@@ -137,88 +133,8 @@ def difference_words(row: Compared) -> str:
     return f"{sign}{reading_value(abs(row.difference), row.unit)}"
 
 
-def _figures(report: LogReport) -> Mapping[str, int | float]:
-    return {row.name: row.value for row in report.readings}
-
-
-def _context(report: LogReport) -> str:
-    """What the server was asked to hold, in tokens."""
-    text = next((report.settings[name] for name in CONTEXTS if name in report.settings), "").replace(",", "")
-    return f"{int(text):,}" if text.isascii() and text.isdigit() and len(text) < 16 else "its whole context of"
-
-
 def _size(value: int | float) -> str:
     return format_bytes(round(value))
-
-
-Figures = Mapping[str, int | float]
-
-
-def _request_title(figures: Figures, report: LogReport) -> str:
-    if "request" in figures and "pool" in figures:
-        return f"It did not start: {_size(figures['request'] - figures['pool'])} of cache short"
-    if "pool_tokens" in figures:
-        return f"It did not start: there is room for {format_count(int(figures['pool_tokens']))} tokens"
-    return _did_not_start(figures, report)
-
-
-def _request_why(figures: Figures, report: LogReport) -> str:
-    asked = f"Your server asked for room for one request of **{_context(report)} tokens**"
-    if "request" in figures and "pool" in figures:
-        return f"{asked} ({_size(figures['request'])}); **{_size(figures['pool'])}** is left."
-    return f"{asked}, and the cache holds fewer."
-
-
-def _pool_title(figures: Figures, report: LogReport) -> str:
-    pool = figures.get("pool", 0)
-    if pool < 0:
-        return f"It did not start: {_size(-pool)} short before any cache"
-    return "It did not start: nothing is left for the cache"
-
-
-def _pool_why(figures: Figures, report: LogReport) -> str:
-    weights = f" of **{_size(figures['weights'])}**" if "weights" in figures else ""
-    return f"Weights{weights} and what the engine itself needs take all of its share of the card."
-
-
-def _free_title(figures: Figures, report: LogReport) -> str:
-    if "free" in figures and "budget" in figures:
-        return f"It did not start: {_size(figures['budget'] - figures['free'])} of the card are taken by others"
-    return "It did not start: others take the card"
-
-
-def _free_why(figures: Figures, report: LogReport) -> str:
-    if {"free", "card", "budget"} <= figures.keys():
-        return (
-            f"It wanted **{_size(figures['budget'])}** of the card's {_size(figures['card'])}, and only "
-            f"**{_size(figures['free'])}** were free: another program holds the rest."
-        )
-    return "Another program holds the rest of the card."
-
-
-def _states_title(figures: Figures, report: LogReport) -> str:
-    blocks = figures.get("blocks")
-    return _did_not_start(figures, report) if blocks is None else f"It did not start: room for {int(blocks):,} requests"
-
-
-def _states_why(figures: Figures, report: LogReport) -> str:
-    asked = report.settings.get("max_num_seqs", "")
-    asked = asked if asked.isascii() and asked.isdigit() else ""
-    return f"Each request keeps a state of its own, and {f'{asked} at once were' if asked else 'more were'} asked for."
-
-
-def _memory_title(figures: Figures, report: LogReport) -> str:
-    asked = figures.get("allocation")
-    return "It ran out of memory" if asked is None else f"It ran out of memory, asking for {_size(asked)} more"
-
-
-def _memory_why(figures: Figures, report: LogReport) -> str:
-    weights = f"The weights took **{_size(figures['weights'])}**. " if "weights" in figures else ""
-    return f"{weights}What it asked for next was not there."
-
-
-def _did_not_start(figures: Figures, report: LogReport) -> str:
-    return "It did not start"
 
 
 def tries_words(tries: tuple[Try, ...]) -> str:
@@ -226,24 +142,8 @@ def tries_words(tries: tuple[Try, ...]) -> str:
     if not tries:
         return ""
     enough = sum(one.starts for one in tries)
+    if not enough and all(one.choices is None for one in tries):
+        return "These may be enough, by the little that the log prints:"
     if not enough:
         return "No single change that was tried is enough; these bring it nearer:"
     return "This makes it start:" if enough == 1 else "Any one of these makes it start:"
-
-
-_Words = Callable[[Figures, LogReport], str]
-_FAILED: Mapping[str, _Words] = {
-    "request": _request_title,
-    "pool": _pool_title,
-    "free": _free_title,
-    "states": _states_title,
-    "memory": _memory_title,
-}
-_WHY: Mapping[str, _Words] = {
-    "request": _request_why,
-    "pool": _pool_why,
-    "free": _free_why,
-    "states": _states_why,
-    "memory": _memory_why,
-}
-"""By the kind of failure."""

@@ -20,6 +20,8 @@ LENGTHS = {
     "lmdeploy": "--session-len",
 }
 """By engine, its option for the longest request. Source: each engine's argument parser."""
+_GRAPHS = {"vllm": ("enforce_eager", "--enforce-eager"), "sglang": ("disable_cuda_graph", "--disable-cuda-graph")}
+"""By engine, its setting and its option for no graphs at all."""
 
 
 def printed_changes(start: Start) -> tuple[Try, ...]:
@@ -58,12 +60,18 @@ def _request(start: Start) -> Iterator[Try]:
         yield _change(said, f"{option} {about}", starts=False, tokens=about)
     yield from _larger_share(start, request.value - pool.value)
     if start.settings.get("kv_cache_dtype", "auto") == "auto" and request.value / 2 <= pool.value:
-        yield _change("Cache in fp8, half the bytes", "--kv-cache-dtype fp8")
+        is_known = bool(start.model)  # where the log names the model, it names what else was set
+        already = "" if is_known else ", unless it is already"
+        yield _change(f"Cache in fp8, half the bytes{already}", "--kv-cache-dtype fp8", is_known)
 
 
 def _pool(start: Start) -> Iterator[Try]:
     """Nothing is left for the cache."""
-    pool = start.least("pool")
+    pool, least = start.least("pool"), start.most("least_share")
+    if least is not None and (share := share_above(least.value + 2 * MARGIN)) <= LARGEST_SHARE:
+        said = f"{share:g} of the card for weights and cache: more than {least.value:g}, as the engine says"
+        yield _change(said, f"--mem-fraction-static {share:g}", starts=False, says=ENGINE)
+        return
     before, after = start.least("free"), start.least("free_after_load")
     if start.engine == "sglang" and before is not None and after is not None and before.value > 0:
         # What loading leaves, less the part of what was free that is kept out of the pool, is the pool.
@@ -105,7 +113,10 @@ def _states(start: Start) -> Iterator[Try]:
 
 
 def _memory(start: Start) -> Iterator[Try]:
-    """With the cache in its place what else is asked for lies outside of its share, which is then too large."""
+    """With the cache in its place what else is asked for lies outside of its share, which is then too large.
+
+    What was asked for may not be the last: none of these is sure.
+    """
     if start.engine not in SHARES or stage_of(start) is not Stage.AFTER_POOL:
         return
     card, share, missing = start.most("card"), _share(start), shortage_bytes(start)
@@ -113,9 +124,11 @@ def _memory(start: Start) -> Iterator[Try]:
         lower = share_below(share - missing / card.value - MARGIN)
         more = format_bytes(round((share - lower) * card.value))
         option = f"{SHARES[start.engine]} {lower:g}"
-        yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option)
+        yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option, starts=False)
     if start.engine == "vllm":
         yield _change("Fewer requests at once: less for the sampler and graphs", "--max-num-seqs 64", starts=False)
+    if start.settings.get(_GRAPHS[start.engine][0]) != "True":
+        yield _change("Without CUDA graphs, which is slower", _GRAPHS[start.engine][1], starts=False)
 
 
 def _share(start: Start) -> float | None:

@@ -14,7 +14,7 @@ from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.units import format_bytes, parse_bytes
 
-UTILISATIONS = (0.92, 0.95, 0.98)
+UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.92, 0.95, 0.98)
 SHARES = {
     "vllm": "gpu_memory_utilization",
     "sglang": "mem_fraction_static",
@@ -22,8 +22,12 @@ SHARES = {
     "lmdeploy": "cache_max_entry_count",
 }
 """By engine, the option for the share that its cache gets."""
+PRINTS_HELD = ("vllm", "tensorrt_llm")
+"""Engines that print how many tokens their cache holds where one request needs more."""
 SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
 LARGER_CARD = 1.1
+UNEXPLAINED = ("other", "buffer")
+"""Kinds of failure that a plan which fits has no change for."""
 MARGIN = 0.01
 """Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
@@ -37,23 +41,33 @@ def would_start(
     """For a failed *start* of *choices*: changes that start first, within these in the order of what they cost.
 
     A change that is not enough is left out unless it makes room for more tokens. The *profile* of that very start keeps
-    its measured items where they hold.
+    its measured items where they hold. Where the plan fits as it is, something took memory that it does not know: what
+    makes more room may then be enough, and no more is said.
     """
     if start.failure is None:
         return ()
     failed = Failed(choices=choices, architecture=architecture, profile=profile)
     before = failed.ask(choices)
+    if start.failure.kind in UNEXPLAINED and before.fits:
+        return ()
     if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
         failed = _with_missing(failed, before, missing)
         before = failed.ask(choices)
+    is_unknown = before.fits and start.failure.kind in ("pool", "memory")
     tried: dict[str, Try] = {}
     for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
-        if known is None or not known.starts:
+        if known is None or not (known.starts or is_unknown):
             found = failed.attempt(change, says, changed)
-            if found is not None and (found.starts or _helps(found, before)):
-                tried[kind] = found
+            if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
+                tried[kind] = _perhaps(found) if is_unknown else found
     return tuple(sorted(tried.values(), key=lambda one: not one.starts))
+
+
+def _perhaps(found: Try) -> Try:
+    """The change without what the plan says of it."""
+    option = found.option if found.starts else found.shorter_option or found.option
+    return Try(change=found.change, option=option, says=found.says, starts=False)
 
 
 def _helps(found: Try, before: Answer) -> bool:
@@ -89,13 +103,13 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     is_beside = stage_of(start) is Stage.AFTER_POOL or (stage_of(start) is Stage.LOADING and before.fits)
     if choices.engine in SHARES and is_beside:
         # By the plan weights and cache are there: what else was asked for lies outside of the share.
-        yield from _beside_the_share(start, failed)
+        yield from _beside_the_share(start, failed, before)
         return
     estimate, held, longest = start.most("longest_start"), start.least("pool_tokens"), before.max_context_tokens
     if estimate is not None and estimate.value > 0:
         said = f"{estimate.value:,} tokens, as the engine says"
         yield "estimate", said, ENGINE, replace(choices, context=int(estimate.value))
-    elif is_vllm and held is not None and start.failure is not None and start.failure.kind == "request":
+    elif choices.engine in PRINTS_HELD and held is not None and start.failure and start.failure.kind == "request":
         said = f"{held.value:,} tokens, which its cache holds"
         yield "estimate", said, ENGINE, replace(choices, context=int(held.value))
     if longest and longest < before.context_tokens:
@@ -165,13 +179,14 @@ def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
                     yield fix.change, f"{words}, and {fix.change[:1].lower()}{fix.change[1:]}", PLANNER, fix.choices
 
 
-def _beside_the_share(start: Start, failed: Failed) -> Iterator[Change]:
+def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     """A smaller share leaves more for graphs, trial passes and samplers; these take less with fewer requests."""
     name, share, whole = _share(failed)
     card, missing = start.most("card"), shortage_bytes(start)
-    if card is not None and missing is not None:
-        lower = share_below(share - missing / card.value - MARGIN)
-        room = format_bytes(round((share - lower) * card.value))
+    card_bytes = before.memory_bytes if card is None else card.value
+    if missing is not None:
+        lower = share_below(share - missing / card_bytes - MARGIN)
+        room = format_bytes(round((share - lower) * card_bytes))
         words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
         yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
     if failed.choices.engine != "vllm":

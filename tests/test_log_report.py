@@ -134,8 +134,11 @@ def test_a_log_that_ends_with_nothing_left_is_one_that_failed() -> None:
 @pytest.mark.parametrize(
     ("log", "title"),
     [
-        ("Model loading took 15.27 GiB", "1 figure, and no failure"),
-        ("# GPU blocks: 1000, # CPU blocks: 2048\nModel loading took 15.27 GiB", "2 figures, and no failure"),
+        ("Model loading took 15.27 GiB", "1 figure, and no sign that memory ran out"),
+        (
+            "# GPU blocks: 1000, # CPU blocks: 2048\nModel loading took 15.27 GiB",
+            "2 figures, and no sign that memory ran out",
+        ),
         ("GPU KV cache size: 24,976 tokens", "It started, with room for 24,976 tokens"),
         ("llama_kv_cache:      CUDA0 KV buffer size =  1024.00 MiB", "It started, with 1.00 GiB of cache"),
         ("No available memory for the cache blocks", "It did not start: nothing is left for the cache"),
@@ -199,7 +202,7 @@ def test_a_log_without_a_card_or_with_an_unknown_model_shows_its_readings_and_as
     no_card = report("non-default args: {'model': 'Qwen/Qwen3-8B'}\nModel loading took 15.27 GiB and 3 seconds")
     assert "give --device or --memory" in no_card.notes[-1]
     no_model = report("non-default args: {'model': 'me/mine'}\nAvailable KV cache memory: 3.99 GiB")
-    assert no_model.notes == ("The log is of 'me/mine', which no preset has: give --model.",)
+    assert no_model.notes == ("The log is of 'me/mine', which no preset has: give --model to compare it with a plan.",)
     for found in (no_card, no_model):
         assert [row.predicted for row in found.readings] == [None]
         assert (found.would_start, found.profile) == ((), None)
@@ -208,7 +211,7 @@ def test_a_log_without_a_card_or_with_an_unknown_model_shows_its_readings_and_as
 def test_another_engine_shows_its_readings() -> None:
     found = report("[TP0] KV Cache is allocated. #tokens: 183133, K size: 11.18 GB, V size: 11.18 GB")
     assert [row.name for row in found.readings] == ["pool_tokens", "keys", "values"]
-    assert found.notes == ("The log is of no model that it names, which no preset has: give --model.",)
+    assert found.notes == ("The log names no model and no card: give --model and --device to compare it with a plan.",)
 
 
 def test_llama_cpp_is_compared_buffer_by_buffer() -> None:

@@ -124,7 +124,8 @@ def test_a_start_without_room_gets_a_larger_share() -> None:
     found = report(log, device="rtx-4090")
     assert found.failure is not None
     tries = {one.option: one for one in found.would_start if one.option}
-    assert tries["--mem-fraction-static 0.92"].starts
+    # 0.7 leaves 8.20 − 0.3 × 23.20 GiB, which is 10,158 tokens of 128 KiB.
+    assert tries["--mem-fraction-static 0.7"].starts
     assert found.would_start[0].starts
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from planner.calibration import CalibrationProfile
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.options import add_json, add_storage, choices_from, whole
+from planner.commands.given import Unused
+from planner.commands.options import add_json, add_storage, choices_from, unused_storage, whole
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.log_report import report_log
@@ -23,6 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="FILE", help="write what was measured, for plan --profile")
     add_storage(parser)
     add_json(parser)
+
+
+def unused(arguments: argparse.Namespace) -> Unused:
+    """What a log decides itself, or another option has decided."""
+    yield ("engine",), "on a log, which says itself whose it is"
+    yield from unused_storage(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -40,6 +40,7 @@ class _Draft:
     engine: str
     line: int
     version: str = ""
+    last: str = ""
     model: str = ""
     has_begun: bool = False
     is_anyones: bool = False
@@ -71,15 +72,26 @@ def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readi
             engine=draft.engine,
             line=draft.line,
             version=draft.version,
+            last=draft.last,
             model=draft.model,
             settings=draft.settings,
             readings=finish.get(draft.engine, tuple)(draft.readings),
             failure=draft.failure,
         )
-        for draft in collector.drafts
-        if draft.readings or draft.failure
+        for draft in _with_memory(collector.drafts)
     )
     return Readings(starts=starts, lines=number, cut=bool(stream.read(1)))
+
+
+def _with_memory(drafts: Iterable[_Draft]) -> list[_Draft]:
+    """Those that print something about memory. What only names itself is the one before it, pasted out of order."""
+    kept: list[_Draft] = []
+    for draft in drafts:
+        if draft.readings or draft.failure:
+            kept.append(draft)
+        elif kept and kept[-1].engine == draft.engine:
+            kept[-1].learn(draft.version, draft.model, {}, is_weak=True)
+    return kept
 
 
 def _broken_words(before: str, line: str) -> list[str]:
@@ -157,16 +169,17 @@ class _Collector:
         if draft is None:
             return
         draft.learn(
-            groups.get("version__") or "",
+            (groups.get("version__") or "").rstrip("."),
             groups.get("model__") or settings.get("model") or settings.get("model_path") or "",
             settings,
             found.is_weak,
         )
+        draft.last = found.last or draft.last
         if found.recovers:
             draft.failure = None
         if len(draft.readings) < MAX_READINGS:
             draft.readings += readings
-        if found.fails and draft.failure is None:
+        if found.fails and (draft.failure is None or draft.failure.says_less_than(found.fails)):
             message = match.string[match.start() :][:_MESSAGE_CHARACTERS].strip()
             draft.failure = Failure(kind=found.fails, message=message, line=number)
 

@@ -4,7 +4,7 @@ Source: src/llama-model.cpp, src/llama-kv-cache.cpp, src/llama-context.cpp, comm
 public reports from 2023 to 2026.
 """
 
-from planner.logs import ollama
+from planner.logs import backends, llama_cpp_early, ollama
 from planner.logs.commands import options_of
 from planner.logs.patterns import Format, Pattern, pattern
 
@@ -45,7 +45,7 @@ OPTIONS = {
     **dict.fromkeys(("-ctv", "--cache-type-v"), "cache_type_v"),
     **dict.fromkeys(("-ncmoe", "--n-cpu-moe"), "n_cpu_moe"),
     **dict.fromkeys(("-cmoe", "--cpu-moe"), "cpu_moe"),
-    **dict.fromkeys(("-m", "--model"), "model"),
+    **dict.fromkeys(("-m", "--model", "-hf", "-hfr", "--hf-repo"), "model"),
 }
 COMMAND = options_of(OPTIONS)
 
@@ -56,6 +56,8 @@ FORMAT = Format(
         pattern("build", r"\bbuild: <version__> \("),
         pattern("version", r"\bversion: (?P<version__>\d{3,6}) \([\da-f]{6,12}\)"),
         pattern("build_info", r"build_info: b?(?P<version__>\d{3,6})-"),
+        pattern("build", r"\(build <version__>, commit "),
+        pattern("build", r"\bbuild=<version__> commit="),
         pattern(
             "meta",
             r"loaded meta data with \d+ key-value pairs and \d+ tensors from (?P<model__>.{1,400}?)"
@@ -65,7 +67,8 @@ FORMAT = Format(
         *(pattern(word, _LOADS, is_weak=True) for word in ("loading", "create", "load")),
         pattern(
             "name",
-            r"(?:general\.name +str +|print_info: general\.name *)= (?P<set__name>[^\n]{1,120})",
+            r"(?:general\.name +str +|(?:print_info|llm_load_print_meta): general\.name *)= "
+            r"(?P<set__name>[^\n]{1,120})",
         ),
         *(
             pattern(name, rf"general\.{name} +str +=(?P<set__{name}>[^\n]{{1,80}})")
@@ -136,6 +139,8 @@ FORMAT = Format(
             fails="memory",
         ),
         pattern("unable", r"unable to allocate \S{1,40} buffer", fails="memory"),
+        pattern("loading", r"error loading model\b", fails="other"),
+        pattern("failed", r"failed to (?:load model|create context)\b", fails="other"),
         pattern("ErrorOutOfDeviceMemory", r"ErrorOutOfDeviceMemory", fails="memory"),
         pattern("retrying", r"compute buffer allocation failed, retrying", recovers=True),
         pattern("listening", r"(?:server|HTTP server) is listening", recovers=True),
@@ -144,6 +149,8 @@ FORMAT = Format(
             for word, start in (("server", "llama-server"), ("cli", "llama-cli"), ("fit", "llama-fit-params"))
         ),
         *(pattern(word, line, engine="ik_llama_cpp") for word, line in _IK),
+        *llama_cpp_early.PATTERNS,
+        *backends.PATTERNS,
         *ollama.PATTERNS,
     ),
 )

@@ -4,7 +4,7 @@ Source: Ollama's server/sched.go, llm/memory.go, ml/device.go and discover/types
 """
 
 from planner.logs.commands import options_of
-from planner.logs.patterns import Pattern, pattern
+from planner.logs.patterns import VERSION, Pattern, pattern
 
 _SIZE = r'"?<{0}__printed> (?P<unit__>[KMG]?i?B)'
 _RUNNER = options_of(
@@ -39,6 +39,11 @@ def _own(word: str, regex: str, **options: object) -> Pattern:
 
 PATTERNS = (
     _own("Listening", r"Listening on .{1,60} \(version <version__>\)"),
+    *(
+        _own(word, rf"\b{word}(?: version)?(?: is)?[ =:]{{1,3}}v?{VERSION}", is_weak=True)
+        for word in ("ollama", "Ollama")
+    ),
+    _own("terminated", r"llama runner process has terminated", fails="other"),
     *(_own(word, regex) for word, regex in _SPEAKS),
     _own("architecture", r"architecture=(?P<set__architecture>[\w.-]{1,40}) file_type=(?P<set__file_type>\S{1,20})"),
     _own(

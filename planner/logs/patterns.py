@@ -22,7 +22,7 @@ _SIZE = r"-?\d{1,9}(?:[.,]\d{1,9}){0,4}"
 _COUNT = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,15})"
 _WORD = r"[\w./:+-]{1,300}(?:,\d{3}){0,4}"
 _BYTES_PER = {"gib": GIB, "mib": MIB, "kib": 2**10, "gb": 10**9, "mb": 10**6, "kb": 10**3, "bytes": 1, "b": 1}
-_COUNTED = {"tokens": _COUNT, "blocks": _COUNT, "layers": _COUNT, "requests": _SIZE, "percent": _SIZE}
+_COUNTED = {"tokens": _COUNT, "blocks": _COUNT, "layers": _COUNT, "requests": _SIZE, "percent": _SIZE, "share": _SIZE}
 _WRITTEN = _COUNTED | {"bytes": _COUNT}
 _SHORT = re.compile(r"(?<!\?P)<(\w+?)__(\w*)>")
 
@@ -33,7 +33,8 @@ class Pattern:
 
     *begins*: a start begins here, unless one has just begun. *fails*: the kind of failure that this is; *recovers*: the
     engine goes on after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``.
-    *is_weak*: said by a person or a command, and so only of what the engine itself does not say.
+    *is_weak*: said by a person or a command, and so only of what the engine itself does not say. *last*: the newest
+    release whose default prints it, by which a start is known that says no version.
     """
 
     word: str
@@ -43,6 +44,7 @@ class Pattern:
     recovers: bool = False
     engine: str = ""
     is_weak: bool = False
+    last: str = ""
     pairs: Callable[[str], Mapping[str, str]] | None = None
 
 

@@ -8,8 +8,9 @@ from planner.records import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One printed figure. *unit*: ``bytes``, ``tokens``, ``blocks``, ``requests``, ``layers`` or ``percent``.
+    """One printed figure.
 
+    *unit*: ``bytes``, ``tokens``, ``blocks``, ``requests``, ``layers``, ``percent`` or ``share``, a part of one.
     *step* is one unit of the last printed digit: 0.01 GiB is 10,737,418 bytes. *rank* is the worker or device that
     printed it, as the log calls it; empty where there is one.
     """
@@ -27,21 +28,34 @@ class Failure:
     """Why a start ended, with the engine's own *message*.
 
     *kind*: ``request`` (one does not fit), ``pool`` (nothing is left for the cache), ``free`` (the card is not free),
-    ``states`` (too few blocks for recurrent states), ``memory`` (an allocation failed).
+    ``states`` (too few blocks for recurrent states), ``buffer`` (one is larger than the driver allows), ``memory`` (an
+    allocation failed), ``other`` (the engine says that it failed, and not why).
     """
 
     kind: str
     message: str
     line: int
 
+    def says_less_than(self, kind: str) -> bool:
+        """Whether a later line of *kind* tells more: that memory ran out than nothing, and anything than that."""
+        return self.kind in _LITTLE and (kind not in _LITTLE or _LITTLE.index(kind) > _LITTLE.index(self.kind))
+
+
+_LITTLE = ("other", "memory")
+"""Kinds of failure that do not say what was too small, the one that says least first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """One start of one engine with one model. *version* and *model* are empty where the log does not say."""
+    """One start of one engine with one model. *version* and *model* are empty where the log does not say.
+
+    *last*: the newest release whose defaults print such lines; empty where any may.
+    """
 
     engine: str
     line: int
     version: str = ""
+    last: str = ""
     model: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()

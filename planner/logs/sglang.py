@@ -41,7 +41,7 @@ FORMAT = Format(
     patterns=(
         pattern("server_args", r"server_args=ServerArgs\((?P<pairs__>.*)", begins=True, pairs=pairs_of(*SETTINGS)),
         *(
-            pattern(word, rf"\b(?i:sglang)(?: version)?[`*]{{0,2}}[ =:]{{1,3}}[`*v]{{0,2}}{VERSION}", is_weak=True)
+            pattern(word, rf"\b(?i:sglang)(?: [Vv]ersion)?[`*]{{0,2}}[ =:]{{1,3}}[`*v]{{0,2}}{VERSION}", is_weak=True)
             for word in ("sglang", "SGLang", "Sglang")
         ),
         *(
@@ -84,6 +84,12 @@ FORMAT = Format(
         ),
         pattern("increase", r"Not enought? memory\. Please try to increase --mem-fraction-static", fails="pool"),
         pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool"),
+        pattern(
+            "leave",
+            r"weights leave no GPU memory for the KV cache under --mem-fraction-static=<set__mem_fraction_static>",
+            fails="pool",
+        ),
+        pattern("viable", r"minimum viable = 1 - available/pre = <least_share__share>"),
         pattern("Capture", r"Capture cuda graph failed:? .{0,80}?out of memory", fails="memory"),
         pattern("fired", r"The server is fired up and ready", recovers=True),
     ),

@@ -12,6 +12,7 @@ FORMAT = Format(
     words=("tensorrt_llm", "trtllm"),
     patterns=(
         pattern("version", r"TensorRT-LLM version:? <version__>", begins=True),
+        pattern("version", r"Engine version <version__>"),
         pattern("Loaded", r"Loaded engine size: <weights__mib> MiB"),
         pattern(
             "Allocated",
@@ -31,6 +32,8 @@ FORMAT = Format(
             r"Allocated <pool__gib> GiB for max tokens in paged KV cache \(<pool_tokens__tokens>\)",
         ),
         pattern("paged", r"Using <pool_tokens__tokens> (?:total )?tokens in paged KV cache"),
+        pattern("sequence", r"in paged KV cache, and <request__blocks> blocks per sequence"),
+        pattern("tokensPerBlock", r"tokensPerBlock \(<block__tokens>\)"),
         pattern("Allocating", r"Max tokens in paged KV cache: <pool_tokens__tokens>\. Allocating <pool__bytes> bytes"),
         pattern("Allocate", r"Allocate <pool__bytes> bytes for k/v cache"),
         pattern(

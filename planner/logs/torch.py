@@ -14,9 +14,15 @@ FORMAT = Format(
     is_anyones=True,
     patterns=(
         pattern("Tried", r"Tried to allocate <allocation__printed> (?P<unit__>[KMG]iB)", fails="memory"),
-        pattern("capacity", r"has a total capacity of <card__gib> GiB"),
-        pattern(
-            "capacity", r"has a total capacity of SIZE GiB of which <left__printed> (?P<unit__>[KMG]iB|bytes) is free"
+        pattern("OutOfMemoryError", r"OutOfMemoryError: \w{2,5} out of memory", fails="memory"),
+        pattern("error", r"(?:CUDA|HIP) error: out of memory", fails="memory"),
+        *(
+            pattern(spelt, rf"has a total {spelt} of {line}")
+            for spelt in ("capacity", "capacty")
+            for line in (
+                "<card__gib> GiB",
+                "SIZE GiB of which <left__printed> (?P<unit__>[KMG]iB|bytes) is free",
+            )
         ),
         pattern("capacity", r"\(GPU \d{1,3}; <card__gib> GiB total capacity"),
         pattern("capacity", r"already allocated; <left__printed> (?P<unit__>[KMG]iB|bytes) free"),

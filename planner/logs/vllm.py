@@ -17,7 +17,15 @@ SETTINGS = (
     *("num_speculative_tokens", "method"),
 )
 ARGUMENTS = pairs_of(*SETTINGS)
-COMMAND = options_of(same_names(*SETTINGS) | {"-tp": "tensor_parallel_size", "-pp": "pipeline_parallel_size"})
+SHORT = {
+    "-tp": "tensor_parallel_size",
+    "-pp": "pipeline_parallel_size",
+    "-dp": "data_parallel_size",
+    "-ep": "enable_expert_parallel",
+}
+COMMAND = options_of(same_names(*SETTINGS) | SHORT)
+FIRST_ENGINE = "0.8"
+"""The last release whose default was the first of vLLM's engines, which prints lines of its own."""
 _REST = "(?P<pairs__>.*)"
 _VERSION_IN_TEXT = rf"\b(?i:vllm)(?i:[ _-]version|-openai)?[`*]{{0,2}}[ =:_-]{{1,3}}[`*v]{{0,2}}{VERSION}"
 _BANNER = "(?<![█▄▀])[█▄▀][█▄▀ ]{2,60}"
@@ -33,7 +41,7 @@ FORMAT = Format(
         pattern("args", r"\bargs: Namespace\((?P<pairs__>.*)", begins=True, pairs=ARGUMENTS),
         pattern(
             "engine",
-            r"Initializing an? (?:V[01] )?LLM engine(?: \(<version__>\))? with config:? (?P<pairs__>.*)",
+            r"Initializing an? (?:V[01] )?LLM engine(?: \(v?<version__>\))? with config:? (?P<pairs__>.*)",
             begins=True,
             pairs=ARGUMENTS,
         ),
@@ -51,19 +59,23 @@ FORMAT = Format(
             r"total_gpu_memory=<card__gib>GiB,? initial_memory_usage=SIZEGiB,? peak_torch_memory=SIZEGiB,? "
             r"memory_usage_post_profile=SIZEGi?B,? non_torch_memory=<non_torch__gib>GiB,? "
             r"kv_cache_size=<pool__gib>GiB,? gpu_memory_utilization=<set__gpu_memory_utilization>",
+            last=FIRST_ENGINE,
         ),
         pattern(
             "total_gpu_memory",
             r"total_gpu_memory \(<card__gib>GiB\) x gpu_memory_utilization "
             r"\(<set__gpu_memory_utilization>\) = <budget__gib>GiB",
+            last=FIRST_ENGINE,
         ),
         pattern(
             "take",
             r"model weights take <weights__gib>GiB; non_torch_memory takes <non_torch__gib>GiB; "
             r"PyTorch activation peak memory takes <activations__gib>GiB; "
             r"the rest of the memory reserved for KV Cache is <pool__gib>GiB",
+            last=FIRST_ENGINE,
         ),
         pattern("blocks", r"# (?:GPU|CUDA|cuda|rocm|cpu|xpu) blocks: <blocks__blocks>"),
+        pattern("CPU", r"blocks: \d{1,9}, # CPU blocks: \d", last=FIRST_ENGINE),
         pattern("Available", r"Available KV cache memory: <pool__gib> GiB"),
         pattern("size", r"GPU KV cache size: <pool_tokens__tokens> tokens"),
         pattern(
@@ -98,8 +110,12 @@ FORMAT = Format(
         ),
         pattern(
             "utilize",
-            r"--kv-cache-memory(?:-bytes)?=<suggested_pool__bytes>` \(SIZE GiB\) to fit into requested memory, "
-            r"or `--kv-cache-memory(?:-bytes)?=<largest_pool__bytes>`",
+            r"--kv-cache-memory(?:-bytes)?=<largest_pool__bytes>` \(SIZE GiB\) to fully utilize",
+        ),
+        pattern("fit", r"--kv-cache-memory(?:-bytes)?=<suggested_pool__bytes>` \(SIZE GiB\) to fit in"),
+        pattern(
+            "increasing",
+            r"increasing --gpu-memory-utilization from <set__gpu_memory_utilization> to ",
         ),
         pattern("Estimated", r"Estimated CUDA graph memory: <graph_estimate__gib> GiB total"),
         pattern("pool", r"CUDA graph pool memory: <graphs__gib> GiB \(actual\)"),
@@ -122,6 +138,7 @@ FORMAT = Format(
             r"max seq len \(<set__max_model_len>\) is larger than the maximum number of tokens that can be "
             r"stored in KV cache \(<pool_tokens__tokens>\)",
             fails="request",
+            last=FIRST_ENGINE,
         ),
         pattern(
             "needed",
@@ -144,6 +161,10 @@ FORMAT = Format(
             fails="states",
         ),
         pattern("warming", r"out of memory occurred when warming up sampler", fails="memory"),
+        *(
+            pattern(line.split()[-1], line, fails="other")
+            for line in ("EngineCore failed to start", "EngineCore hit an exception", "Engine process failed to start")
+        ),
         pattern("startup", r"Application startup complete", recovers=True),
         pattern("speculative_config", r"(?P<pairs__>\bmodel='[^']{1,300}', speculative_config=.*)", pairs=ARGUMENTS),
         pattern("engine", r"LLM engine \(v?<version__>\)", is_weak=True),

@@ -8,10 +8,11 @@ import streamlit as st
 from planner.choices import choose
 from planner.downloads import hub_id
 from planner.launch import launch
-from planner.log_choices import Lack
+from planner.log_failures import failure_words
+from planner.log_lacks import Lack
 from planner.log_report import LogReport, report_log
 from planner.log_try import Try
-from planner.log_words import failure_words, log_sentence, log_title, tries_words, try_words
+from planner.log_words import log_sentence, log_title, tries_words, try_words
 from planner.logs.readings import Readings
 from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
@@ -23,7 +24,7 @@ from ui.words import engine_title
 
 SHOWN_TRIES = 3
 EXAMPLE_HEIGHT = 100
-CONCLUDED = ("The log names no card", "One request takes")
+CONCLUDED = ("The log names no card", "One request takes", "By the plan there is room")
 """How notes begin that the answer itself rests on."""
 FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
 

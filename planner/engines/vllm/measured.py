@@ -76,10 +76,14 @@ def _loaded_bytes(start: Start, weights_bytes: int) -> int:
 
 
 def _pool_bytes(start: Start, deployment: Deployment, rank: Rank) -> int | None:
-    """The smallest pool that is printed; within its rounding what the length needs that is said to start."""
-    pool, longest = start.least("pool"), start.most("longest_start")
+    """The smallest pool that is printed; within its rounding what the length needs that is said to start.
+
+    The first engine prints the tokens that it holds where one request needs more.
+    """
+    pool, longest, held = start.least("pool"), start.most("longest_start"), start.least("pool_tokens")
     if pool is None:
-        return None
+        is_refused = held is not None and start.failure is not None and start.failure.kind == "request"
+        return bytes_for(request_specs(rank, deployment), int(held.value)) if held is not None and is_refused else None
     if longest is not None:
         need_bytes = bytes_for(request_specs(rank, deployment), int(longest.value)) + null_block_bytes(rank, deployment)
         if pool.value < need_bytes <= pool.value + pool.step / 2:

@@ -1,0 +1,76 @@
+"""What a log does not say, in one sentence that asks for exactly that; and what was stated beside it in vain."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import StrEnum
+
+from planner.choices import Choices
+from planner.formats import CHECKPOINT
+from planner.log_cards import may_tell_card
+from planner.log_model import shown_name
+from planner.logs.readings import Start
+from planner.units import format_bytes
+
+
+class Lack(StrEnum):
+    """What a log does not say, or says of something that is not known here."""
+
+    ENGINE = "engine"
+    MODEL = "model"
+    CARD = "card"
+    COUNT = "count"
+
+
+COUNTED_BY = {"sglang": "tp_size", "lmdeploy": "tp"}
+"""By engine, its setting for the number of cards, where it is not called tensor_parallel_size."""
+_READ_ANYWAY = {"model", "engine", "set", "online"}
+"""What is stated of a log whose model is not known, and counts, or is refused elsewhere."""
+
+
+def no_rules(start: Start) -> str:
+    """Why nothing is planned for an engine that is none of the planner's."""
+    return f"The planner has no rules for {start.engine}: readings alone are shown."
+
+
+def ask_for_model(start: Start, given: Choices) -> str:
+    """The sentence for a log whose model is not known, and perhaps its card neither."""
+    shown = shown_name(start)
+    what, card = ("names no model", " and no card")
+    if shown:
+        what, card = f"is of {shown!r}, which no preset has", ", and names no card"
+    if may_tell_card(start, given):
+        return f"The log {what}: give --model {_purpose(start)}."
+    return f"The log {what}{card}: give --model and --device {_purpose(start)}."
+
+
+def ask_for_card(start: Start) -> str:
+    """The sentence for a log that says nothing of the size of its card."""
+    return f"The log does not say how large the card is: give --device or --memory {_purpose(start)}."
+
+
+def ask_for_count(start: Start, size_bytes: int) -> str:
+    """The sentence for figures that no single card of the model's could have printed."""
+    setting = COUNTED_BY.get(start.engine, "tensor_parallel_size")
+    return (
+        f"By its figures the card would have {format_bytes(size_bytes)}, more than any has, so it ran on several: give "
+        f"--set {setting}= and their number {_purpose(start)}."
+    )
+
+
+def stated_in_vain(given: Choices, planned: Choices | None) -> Iterator[str]:
+    """What was stated and does not count, each with why."""
+    if planned is None:
+        names = [
+            f"--{field.name.replace('_', '-')}"
+            for field in fields(given)
+            if field.name not in _READ_ANYWAY and getattr(given, field.name) != field.default
+        ]
+        names += ["--set"] if given.set else []
+        if names:
+            yield f"Without a plan {', '.join(names)} {'counts' if len(names) == 1 else 'count'} for nothing."
+    elif given.quantize is not None and planned.weights in (None, CHECKPOINT):
+        yield "--quantize counts for nothing without --weights: a checkpoint's own formats stay."
+
+
+def _purpose(start: Start) -> str:
+    return "to compare it with a plan" if start.failure is None else "to see what would start"
