@@ -18,9 +18,9 @@ from measure.records import Outcome, Record, make_folder
 from measure.results import RESULTS
 from measure.runner import run_cases
 from measure.setup import Setup
-from measure.tables import text_table
+from measure.tables import markdown_table, text_table
 from planner.errors import BadFile
-from planner.export import to_csv, to_json, to_markdown
+from planner.export import to_csv, to_json
 from planner.units import shorten_path
 
 SHOWN_ROWS = 40
@@ -141,7 +141,7 @@ def report_markdown(results: Sequence[Result], conditions: dict[str, Any], *sect
         for table in result.report.tables:
             stem = f"{result.name}-{table.name}" if table.name else result.name
             lines += ["", f"![{stem}]({stem}.png)"] if table.chart is not None and table.rows else []
-            lines += ["", to_markdown(table.rows[:SHOWN_ROWS])]
+            lines += ["", markdown_table(table.rows[:SHOWN_ROWS])]
     return "\n".join(lines) + "\n"
 
 
@@ -159,7 +159,7 @@ def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
     files = []
     for table in report.tables:
         stem = folder / (f"{name}-{table.name}" if table.name else name)
-        texts = {".csv": to_csv(table.rows), ".md": f"{to_markdown(table.rows)}\n{report.lesson}\n"}
+        texts = {".csv": to_csv(table.rows), ".md": f"{markdown_table(table.rows)}\n{report.lesson}\n"}
         texts[".json"] = to_json({"lesson": report.lesson, "rows": table.rows}) + "\n"
         for suffix, text in texts.items():
             files.append(stem.with_suffix(suffix))

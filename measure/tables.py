@@ -1,7 +1,9 @@
-"""Rows as columns of text: readings to the byte, never rounded to a unit."""
+"""Rows as columns of text and as Markdown: readings to the byte, never rounded to a unit, shares to four digits."""
 
 from collections.abc import Sequence
 from typing import Any
+
+from planner.export import to_markdown
 
 _TEXT_WIDTH = 40
 
@@ -16,7 +18,7 @@ def text_table(rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "no readings"
     keys = list(rows[0])
-    body = [[_cell(row.get(key)) for key in keys] for row in rows]
+    body = [[_short(_cell(row.get(key))) for key in keys] for row in rows]
     widths = [max(len(line[column]) for line in [keys, *body]) for column in range(len(keys))]
     right = [isinstance(rows[0][key], int | float) for key in keys]
     return "\n".join(
@@ -28,6 +30,17 @@ def text_table(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
+def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
+    """The same as a pipe table, without the columns that are empty in every row.
+
+    >>> print(markdown_table([{"tokens": 8192, "free_bytes": None, "share": 0.123456}]).splitlines()[-1])
+    | 8,192 | 0.1235 |
+    """
+    keys = [key for key in rows[0] if any(row.get(key) not in (None, "") for row in rows)] if rows else []
+    numbers = {key for key in keys if any(isinstance(row.get(key), int | float) for row in rows)}
+    return to_markdown([{key: _cell(row.get(key)) for key in keys} for row in rows], numbers)
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return "–"
@@ -35,5 +48,8 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
-    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 1] + "…"

@@ -96,7 +96,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         highest = max((row for row in layers if row["top_dimension"] == dimension), key=lambda row: row["top_max"])
         lesson = (
             f"Dimension {dimension} is the largest in {count} of {len(layers)} layers and reaches "
-            f"{highest['top_max']:,.1f} where the median dimension stays below {highest['median_max']:.2g}; without "
+            f"{highest['top_max']:,.0f} where the median dimension stays below {highest['median_max']:.2g}; without "
             f"the {LEFT_OUT} largest an 8-bit scale is {scales[0]['step'] / scales[1]['step']:.1f} times as fine."
         )
     labelled = [row | {"octave": f"{row['from']:g} – {row['to']:g}"} for row in octaves]

@@ -120,7 +120,7 @@ def _attention(shape: Shape, batch: int, new: int, tokens: int, *, eager: bool) 
     Normed input, rotated queries, keys and values, both repeated for each query head: eager attention does so always,
     SDPA's kernel for the CPU when there are several queries. SDPA adds its output. Eager attention adds the
     scores, and the scores again through their softmax, which is taken in fp32, so that 16-bit scores are copied to it
-    first; then the output and its copy in another order.
+    first; then the output and its copy in another order, which one query or one head does not need.
     """
     size = shape.element_bytes
     queries = batch * new * shape.heads * shape.head_dim * size
@@ -132,7 +132,8 @@ def _attention(shape: Shape, batch: int, new: int, tokens: int, *, eager: bool) 
         return held + queries + (repeated if grouped and new > 1 else own // 2)
     scores = score_matrix_bytes(shape, batch, new, tokens)
     softmax = 2 * scores * FP32_BYTES // size if size < FP32_BYTES else scores
-    return held + (repeated if grouped else 0) + scores + max(softmax, 2 * queries)
+    outputs = 2 * queries if new > 1 and shape.heads > 1 else queries
+    return held + (repeated if grouped else 0) + scores + max(softmax, outputs)
 
 
 def _heads(layer: Layer) -> tuple[int, int, int]:

@@ -65,7 +65,7 @@ def test_before_anything_is_measured_it_says_what_it_found_and_how_long_it_takes
     said = words(app)
     assert "**2 CPU cores, no GPU** · 24.0 GiB, 20.0 free now · torch 2.13.0" in said
     assert "Also there: browser 1.00 GiB." in said
-    assert "takes **minutes** on two quiet cores" in said
+    assert "run of everything took 10 minutes on two quiet cores" in said
     app.selectbox(key="experiment").select("cache-size").run()
     assert app.button(key="run").label == "Run, about 20 s"
 

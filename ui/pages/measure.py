@@ -60,7 +60,8 @@ def _verdict(found: Sequence[Finding], problem: str) -> None:
         st.title("Check the predictions on this machine", anchor=False)
         st.markdown(
             "Real models run here, their memory is read, and each reading stands beside what the planner says. The "
-            "quick run of everything takes **minutes** on two quiet cores, and longer where other programs run."
+            f"quick run of everything took {duration(quick_seconds(EVERYTHING))} on two quiet cores; beside other "
+            "programs it takes longer."
         )
 
 
