@@ -1,11 +1,11 @@
 """Where a file of a known family speaks of another's parts: its model_type was changed, or is not its own."""
 
-import re
 from collections.abc import Mapping
 
 from planner.errors import UnsupportedModel
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
+from planner.readers.model_classes import class_family, class_name
 from planner.readers.text_config import TextConfig
 from planner.readers.values import Values
 from planner.units import shorten
@@ -32,7 +32,6 @@ _WEIGHTY: dict[str, frozenset[str]] = {
     "cross-attention": frozenset(("cross_attention_layers",)),
 }
 """By what a model has them for: keys without which it would weigh or cache less. One of them that is read is enough."""
-_CLASS = re.compile(r"([A-Za-z0-9]+?)(?:For[A-Z]\w*|LMHeadModel|Model)")
 
 
 def check_weighty(table: Mapping[str, object], values: Values, family: Family) -> None:
@@ -55,19 +54,13 @@ def check_weighty(table: Mapping[str, object], values: Values, family: Family) -
 def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:
     """That the model class which *config* names is another known family's than the one it is read as."""
     family = text.wrapper or text.family
-    classes = config.get("architectures")
-    name = classes[0] if isinstance(classes, list) and classes else None
-    match = _CLASS.fullmatch(name) if isinstance(name, str) and len(name) < 80 else None
-    if match is None or family is None:
+    candidate = class_family(config, knowledge) if family and not text.by_class else ""
+    found = knowledge.find_family(candidate) if candidate else None
+    if family is None or found is None:
         return ()
-    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", match[1]).lower()
-    for candidate in (spelled, spelled.replace("_", "")):
-        found = knowledge.find_family(candidate)
-        if found is not None:
-            if family.model_type in (candidate, found.same_as, found.nested_model_type):
-                return ()
-            return (
-                f"The config names the class {shorten(str(name))}, which is that of model_type {candidate!r}: it is "
-                f"read as {shorten(text.outer_type)!r} all the same; check which of the two is right.",
-            )
-    return ()
+    if family.model_type in (candidate, found.same_as, found.nested_model_type):
+        return ()
+    return (
+        f"The config names the class {shorten(class_name(config))}, which is that of model_type {candidate!r}: it is "
+        f"read as {shorten(text.outer_type)!r} all the same; check which of the two is right.",
+    )

@@ -33,6 +33,21 @@ def convolved_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield _convolution(decoder, "mlp_sconv", decoder.hidden_size, kernel)
 
 
+def key_value_convolved(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """Baichuan-M1: each head's keys and values are mixed with those of the token before, which are kept."""
+    kernel, heads = decoder.values.integer("conv_kernel"), plan.num_key_value_heads
+    states = tuple(conv_state(heads * width, kernel) for width in (plan.head_dim, plan.v_head_dim))
+    return (*attention(decoder, plan), Recurrence(kind="short_convolution", states=states))
+
+
+def key_value_convolved_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """Attention, and a few weights a head for its keys and for its values."""
+    yield from attention_tensors(decoder, plan)
+    for name in ("conv_k", "conv_v"):
+        kernel = decoder.values.integer("conv_kernel")
+        yield _convolution(decoder, f"self_attn.{name}", plan.num_key_value_heads, kernel)
+
+
 def compressed_convolutional(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     """Zaya: queries and keys pass two convolutions in a row, and half of each value is the last token's.
 

@@ -60,7 +60,8 @@ def _mixture(decoder: Decoder, by_table: bool) -> Iterator[Tensor]:
     if latent is not None:
         yield from decoder.linear("mlp.fc1_latent_proj", latent, hidden, decoder.is_on(structure.mlp_bias))
         yield from decoder.linear("mlp.fc2_latent_proj", hidden, latent, decoder.is_on(structure.mlp_bias))
-    for tensor in mlp(decoder, "mlp.experts", size, decoder.is_on(structure.expert_bias), latent):
+    prefix = "experts" if decoder.is_on(structure.experts_outside_mlp) else "mlp.experts"
+    for tensor in mlp(decoder, prefix, size, decoder.is_on(structure.expert_bias), latent):
         role = Role.EXPERT if tensor.role is Role.LINEAR else tensor.role
         yield replace(tensor, role=role, count=experts, active=min(active, experts))
     yield from _shared_experts(decoder, size)

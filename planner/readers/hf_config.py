@@ -13,7 +13,7 @@ from planner.readers.mtp import mtp_layers, uncounted_mtp
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization.stated import cache_note, quantization_of
 from planner.readers.stored import cache_format, stored_format
-from planner.readers.text_config import TextConfig, find_text
+from planner.readers.text_config import TextConfig, find_text, opened
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.values import Values
 
@@ -34,6 +34,7 @@ def read_config(
     """
     if NOMINAL_KEY in config:
         return read_nominal(config, knowledge.formats, name, title, source)
+    config = opened(config, knowledge)
     text = find_text(config, knowledge)
     rules = None
     if text.family:
@@ -75,9 +76,11 @@ def read_config(
             *uncounted_mtp(top, decoder),
             *(_fallback_warning(text, values) if text.family else ()),
             *other_class(config, text, knowledge),
-            *((family.note,) if family.note else ()),
+            *_notes(text, family),
         ),
     )
+    if text.by_class and "auto_map" in config:  # code beside the weights, which may be another class of that name
+        knowledge.unknown_rules().check_known(text.table, values, family)
     if rules is None:
         check_weighty(text.table, values, family)
     else:
@@ -111,6 +114,12 @@ def _tied(top: Values, values: Values, text: TextConfig) -> bool:
     if top.has(key) and not text.warning:
         return top.flag(key)
     return values.flag(key) and top.get(key) is not False
+
+
+def _notes(text: TextConfig, family: Family) -> tuple[str, ...]:
+    """What every plan of the family should say, and of the wrapper around it."""
+    around = text.wrapper.note if text.wrapper and text.wrapper.note != text.warning else ""
+    return tuple(dict.fromkeys(note for note in (around, family.note) if note))
 
 
 def _fallback_warning(text: TextConfig, values: Values) -> tuple[str, ...]:

@@ -43,10 +43,29 @@ def _every_layer(values: Values) -> list[str]:
     return [LINEAR] * values.integer("num_hidden_layers")
 
 
+def _first_apart(values: Values) -> list[str]:
+    """The first layer has a name of its own: RWKV-7."""
+    return ["first_layer", *[LINEAR] * (values.integer("num_hidden_layers") - 1)]
+
+
+def _mid_step(values: Values) -> list[str]:
+    """The middle layer of every few is full; of fewer layers than half of that, the last one: PLaMo 2."""
+    number, step = values.integer("num_hidden_layers"), values.integer("mamba_step", minimum=2)
+    if number <= step // 2:
+        return _words(values, lambda index: index == number - 1)
+    return _words(values, lambda index: index % step == step // 2)
+
+
 def _interval(values: Values) -> list[str]:
     """Every n-th layer is full: Qwen3-Next."""
     every = values.integer("full_attention_interval")
     return _words(values, lambda index: (index + 1) % every == 0)
+
+
+def _interval_and_rest(values: Values) -> list[str]:
+    """Every n-th layer is full, and so are those after the last of these: Ring."""
+    every, number = values.integer("full_attention_interval"), values.integer("num_hidden_layers")
+    return _words(values, lambda index: (index + 1) % every == 0 or index >= number // every * every)
 
 
 def _local_layers(values: Values) -> list[str]:
@@ -141,7 +160,10 @@ def _words(values: Values, is_full: Callable[[int], bool]) -> list[str]:
 _RULES: dict[str, Callable[[Values], list[str]]] = {
     "written": _written,
     "every": _every_layer,
+    "first_apart": _first_apart,
+    "mid_step": _mid_step,
     "interval": _interval,
+    "interval_and_rest": _interval_and_rest,
     "local_layers": _local_layers,
     "unrotated": _unrotated,
     "second_of_four": _second_of_four,

@@ -73,11 +73,14 @@ def kimi_delta_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
 
 
 def lightning_attention(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
-    """Lightning attention, MiniMax-01, arXiv:2501.08313: a fixed decay a head, and no convolution.
-
-    Its class keeps the state in the cache's format.
-    """
-    state = StateTensor(name="recurrent", rows=plan.num_attention_heads, columns=plan.head_dim * plan.head_dim)
+    """Lightning attention, MiniMax-01, arXiv:2501.08313: a fixed decay a head, and no convolution."""
+    in_fp32 = decoder.is_on(decoder.structure.state_in_fp32)
+    state = StateTensor(
+        name="recurrent",
+        rows=plan.num_attention_heads,
+        columns=plan.head_dim * plan.head_dim,
+        format=decoder.formats["fp32"] if in_fp32 else None,
+    )
     return (Recurrence(kind="lightning_attention", states=(state,)),)
 
 

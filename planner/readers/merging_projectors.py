@@ -70,6 +70,14 @@ def deepseek_vl2(tower: Values, top: Values, text_size: int) -> Parts:
     yield "separators", 2, width, 1
 
 
+def step3(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two convolutions that halve the grid, the second doubling the width, and one layer."""
+    width = tower.integer("output_hidden_size")
+    yield from linear("vit_downsampler", width, 4 * tower.integer("hidden_size"))
+    yield from linear("vit_downsampler2", 2 * width, 9 * width)
+    yield from linear("vit_large_projector", text_size, 2 * width, bias=top.get("projector_bias") is not False)
+
+
 def step3p7(tower: Values, top: Values, text_size: int) -> Parts:
     yield from linear("projector", text_size, 4 * tower.integer("hidden_size"), bias=top.flag("projector_bias"))
 

@@ -15,6 +15,7 @@ from planner.readers.layout import (
     CONVOLVED,
     EXPERT_ATTENTION,
     FILTERED,
+    KEY_VALUE_CONVOLVED,
     LIGHTNING,
     REFERENCE,
     SHARED_AND_MAMBA,
@@ -24,6 +25,7 @@ from planner.readers.layout import (
     WINDOWED_COMPRESSED_CONVOLUTIONAL,
     WINDOWED_CONVOLVED,
     WINDOWED_KEY,
+    WINDOWED_KEY_VALUE_CONVOLVED,
     WINDOWED_LATENT,
 )
 from planner.records import dataclass
@@ -43,6 +45,7 @@ _Names = tuple[str, str, str]
 _STANDARD = ("attention", "attention", "attention_tensors")
 _SHARED = (("attention", "attention", ""), ("shared_block", "", "shared_block_tensors"))
 _CONVOLVED = ("convolved_attention", "convolved", "convolved_tensors")
+_KEY_VALUE_CONVOLVED = ("convolved_attention", "key_value_convolved", "key_value_convolved_tensors")
 _COMPRESSED = ("convolved_attention", "compressed_convolutional", "compressed_convolutional_tensors")
 _MAMBA = ("state_space", "mamba", "mamba_tensors")
 _MAMBA2 = ("state_space", "mamba2", "mamba2_tensors")
@@ -57,6 +60,8 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
     FILTERED: (_STANDARD, ("localized_filtering", "localized_filter", "localized_filter_tensors")),
     CONVOLVED: (_CONVOLVED,),
     WINDOWED_CONVOLVED: (_CONVOLVED,),
+    KEY_VALUE_CONVOLVED: (_KEY_VALUE_CONVOLVED,),
+    WINDOWED_KEY_VALUE_CONVOLVED: (_KEY_VALUE_CONVOLVED,),
     COMPRESSED_CONVOLUTIONAL: (_COMPRESSED,),
     WINDOWED_COMPRESSED_CONVOLUTIONAL: (_COMPRESSED,),
     EXPERT_ATTENTION: (("attention", "attention", ""), ("expert_attention", "", "expert_attention_tensors")),
@@ -70,6 +75,7 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
     LIGHTNING: (("linear_attention", "lightning_attention", "lightning_tensors"),),
     "mamba": (_MAMBA,),
     "mamba2": (_MAMBA2,),
+    "low_rank_mamba2": (("state_space", "low_rank_mamba2", "low_rank_mamba2_tensors"),),
     ATTENTION_AND_MAMBA2: (_STANDARD, _MAMBA2),
     SHARED_AND_MAMBA: (*_SHARED, _MAMBA),
     SHARED_AND_MAMBA2: (*_SHARED, _MAMBA2),
@@ -82,6 +88,8 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
     "short_convolution": (("short_convolution", "short_convolution", "short_convolution_tensors"),),
     "rg_lru": (("gated_recurrence", "gated_recurrence", "gated_recurrence_tensors"),),
     "rwkv": (("rwkv", "rwkv", "rwkv_tensors"),),
+    "rwkv7": (("rwkv", "rwkv7", "rwkv7_tensors"),),
+    "rwkv7_first": (("rwkv", "rwkv7", "rwkv7_tensors"),),
     "mlstm": (("xlstm", "mlstm", "mlstm_tensors"),),
     "linear": (("attention", "", "linear_tensors"),),
     "none": (),

@@ -22,6 +22,7 @@ from planner.readers.merging_projectors import (
     nemotron_omni,
     perception_lm,
     phi3_v,
+    step3,
     step3p7,
 )
 from planner.readers.query_projectors import aria, granite4_vision, idefics2, instructblip, minicpmv_resampler, qformer
@@ -167,6 +168,7 @@ PROJECTORS = {
     "muse_glimmer": muse_glimmer,
     "minimax_m3": minimax_m3,
     "gemma4_unified": gemma4_unified,
+    "step3": step3,
     "step3p7": step3p7,
     "deepseek_vl2": deepseek_vl2,
     "gemma3n": gemma3n,

@@ -1,4 +1,7 @@
-"""RWKV-4, arXiv:2305.13048: time mixing with a decay a channel, and a feed-forward part that looks one token back."""
+"""RWKV: time mixing with a state that every token updates, and a feed-forward part that looks one token back.
+
+RWKV-4, arXiv:2305.13048, keeps averages a channel; RWKV-7, arXiv:2503.14456, a matrix a head.
+"""
 
 from collections.abc import Iterator
 
@@ -12,11 +15,8 @@ from planner.readers.states import recurrent_state
 def rwkv(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     """The last token of both halves, and numerator, denominator and exponent of the running average."""
     width = _width(decoder)
-    shifts = (
-        StateTensor(name=f"{half}_shift", rows=decoder.hidden_size, columns=1) for half in ("attention", "feed_forward")
-    )
     averages = (recurrent_state(decoder, width, 1, name) for name in ("numerator", "denominator", "exponent"))
-    return (Recurrence(kind="rwkv", states=(*shifts, *averages)),)
+    return (Recurrence(kind="rwkv", states=(*_shifts(decoder), *averages)),)
 
 
 def rwkv_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
@@ -39,6 +39,47 @@ def rwkv_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     yield decoder.matrix("feed_forward.key", intermediate, hidden)
     yield decoder.matrix("feed_forward.receptance", hidden, hidden)
     yield decoder.matrix("feed_forward.value", hidden, intermediate)
+
+
+def rwkv7(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """The last token of both halves, and a square matrix a head."""
+    head_dim = decoder.values.integer("head_dim")
+    state = recurrent_state(decoder, _heads(decoder), head_dim * head_dim)
+    return (Recurrence(kind="rwkv", states=(*_shifts(decoder), state)),)
+
+
+def rwkv7_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """Four square projections, four through a low rank, and channel mixing; the first layer mixes no earlier values."""
+    values, hidden = decoder.values, decoder.hidden_size
+    _heads(decoder)
+    intermediate = values.optional_integer("intermediate_size") or values.integer("hidden_ratio") * hidden
+    for name in ("x_r", "x_w", "x_k", "x_v", "x_a", "x_g", "k_k", "k_a", "r_k"):
+        yield decoder.vector(f"attn.{name}", hidden, role=Role.STATE)
+    for name in ("r_proj", "k_proj", "v_proj", "o_proj"):
+        yield decoder.matrix(f"attn.{name}", hidden, hidden)
+    for name, key in (("w", "decay"), ("a", "a"), ("v", "v"), ("g", "gate")):
+        if name == "v" and plan.kind == "rwkv7_first":
+            continue
+        rank = values.integer(f"{key}_low_rank_dim")
+        yield decoder.matrix(f"attn.{name}_lora.0", rank, hidden)
+        yield from decoder.linear(f"attn.{name}_lora.2", hidden, rank, name != "g")
+    yield from decoder.norm("attn.g_norm", hidden, True)
+    yield decoder.vector("ffn.x_k", hidden, role=Role.STATE)
+    yield decoder.matrix("ffn.key", intermediate, hidden)
+    yield decoder.matrix("ffn.value", hidden, intermediate)
+
+
+def _heads(decoder: Decoder) -> int:
+    values = decoder.values
+    heads, rest = divmod(decoder.hidden_size, values.integer("head_dim"))
+    if rest or not heads:
+        raise values.wrong("head_dim", values.get("head_dim"), f"a divisor of the width {decoder.hidden_size:,}")
+    return heads
+
+
+def _shifts(decoder: Decoder) -> Iterator[StateTensor]:
+    for half in ("attention", "feed_forward"):
+        yield StateTensor(name=f"{half}_shift", rows=decoder.hidden_size, columns=1)
 
 
 def _width(decoder: Decoder) -> int:

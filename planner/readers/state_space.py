@@ -11,6 +11,8 @@ from planner.readers.states import conv_state, recurrent_state
 from planner.records import dataclass
 from planner.units import format_count
 
+_LEAST_STEP_RANK = 64
+
 
 def mamba(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     """One state vector a channel."""
@@ -77,6 +79,31 @@ def mamba2_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     if decoder.is_on(decoder.structure.state_norms):
         yield decoder.vector("mixer.norm.weight", sizes.inner, role=Role.NORM, replicated=False)
     yield from decoder.linear("mixer.out_proj", hidden, sizes.inner, bias)
+
+
+def low_rank_mamba2(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
+    """Mamba-2's state, and a convolution over the inner channels alone: PLaMo 2."""
+    sizes = _mamba2_sizes(decoder)
+    states = (
+        conv_state(sizes.inner, decoder.values.integer("conv_kernel")),
+        recurrent_state(decoder, sizes.heads, sizes.head_dim * sizes.state),
+    )
+    return (Recurrence(kind="mamba2", states=states),)
+
+
+def low_rank_mamba2_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
+    """B, C and the time step are projected from the convolved channels, the step through a sixteenth of the width."""
+    sizes, hidden = _mamba2_sizes(decoder), decoder.hidden_size
+    rank = max(_LEAST_STEP_RANK, hidden // 16)
+    yield decoder.matrix("mixer.in_proj", 2 * sizes.inner, hidden)
+    yield from convolution(decoder, "mixer.conv1d", sizes.inner)
+    yield decoder.matrix("mixer.bcdt_proj", rank + 2 * sizes.state, sizes.inner)
+    yield decoder.matrix("mixer.dt_proj", sizes.heads, rank)
+    for name in ("dt_bias", "A_log", "D"):
+        yield _state_tensor(decoder, f"mixer.{name}", sizes.heads)
+    for name, size in (("dt", rank), ("B", sizes.state), ("C", sizes.state)):
+        yield decoder.vector(f"mixer.{name}_norm_weight", size, role=Role.NORM)
+    yield decoder.matrix("mixer.out_proj", hidden, sizes.inner)
 
 
 def convolution(decoder: Decoder, name: str, channels: int) -> Iterator[Tensor]:

@@ -87,6 +87,8 @@ class Structure:
     correction_bias: Switch = False
     shared_expert_gate: Switch = False
     dense_beside_experts: Switch = False
+    experts_outside_mlp: Switch = False
+    """Files keep a layer's experts beside its ``mlp``, which is the dense part alone."""
     attention_inputs: int = 1
     """How many hidden states attention reads side by side: 2 where the embedding goes in beside the layer's input."""
     output_gate: Switch = False
@@ -95,6 +97,8 @@ class Structure:
     """A state-space mixer normalises inside: Mamba its three small projections, Mamba-2 its output."""
     weighted_streams: Switch = True
     """The streams of hyper-connections are weighed before the head, not averaged."""
+    state_in_fp32: Switch = False
+    """Lightning attention's state is kept in 32 bits, not in the cache's format."""
     index_in_fp32: Switch = False
     """The class keeps the sparse-attention indexer's keys in 32 bits, whatever the cache's format."""
     mixed_streams: Switch = True

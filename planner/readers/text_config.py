@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from planner.errors import UnsupportedModel
 from planner.readers.family import FAMILY_NAME, Family, TowerRule
 from planner.readers.knowledge import Knowledge
+from planner.readers.model_classes import class_family
 from planner.readers.values import Values
 from planner.records import dataclass
 from planner.units import shorten
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from planner.readers.unknown import UnknownRules
 
 _MOST_LEVELS = 3
+_THINKER = "thinker_config"
 _TOWERS = {"vision": "vision", "visual": "vision", "image": "vision", "audio": "audio", "speech": "audio"}
 """What the keys of towers' configs say, and which kind of tower that is."""
 
@@ -25,6 +27,7 @@ class TextConfig:
 
     *outer_type* is the file's own model_type. *place* leads to *table* in the file, and *lifted* are values from around
     it with their own places. *wrapper* is the family of what is around it; *warning* says what of that is not known.
+    *by_class*: nobody knows the file's model_type, and the family is that of the model class which it names.
     """
 
     table: Mapping[str, object]
@@ -36,6 +39,7 @@ class TextConfig:
     place: str = ""
     wrapper: Family | None = None
     warning: str = ""
+    by_class: bool = False
 
 
 def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
@@ -45,13 +49,37 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
-    wrapper, warning = _family(_by_class(config, model_type, knowledge), knowledge), ""
+    wrapper, warning, by_class = _family(_by_class(config, model_type, knowledge), knowledge), "", False
+    if wrapper is None and (named := class_family(config, knowledge)):
+        wrapper, by_class = _family(named, knowledge), True
+        warning = (
+            f"model_type {shorten(model_type)!r} is not known: it is read as {named!r}, whose class the file names."
+        )
     if wrapper is None or (wrapper.nested and not isinstance(config.get(wrapper.nested[0]), Mapping)):
         stand_in = _stand_in(config, model_type, wrapper, knowledge.unknown_rules())
-        wrapper, warning = stand_in or wrapper, stand_in.note if stand_in else ""
+        wrapper, warning = stand_in or wrapper, stand_in.note if stand_in else warning
     if wrapper is None or not wrapper.nested:
-        return TextConfig(table=config, model_type=model_type, outer_type=model_type, family=wrapper)
-    return _nested(config, model_type, wrapper, knowledge, warning)
+        return TextConfig(
+            table=config,
+            model_type=model_type,
+            outer_type=model_type,
+            family=wrapper,
+            warning=warning,
+            by_class=by_class,
+        )
+    return replace(_nested(config, model_type, wrapper, knowledge, warning), by_class=by_class)
+
+
+def opened(config: Mapping[str, object], knowledge: Knowledge) -> Mapping[str, object]:
+    """*config* with what stands one level below in the publisher's own form of a file, where the library has no level.
+
+    Its own keys come first. Qwen3-ASR.
+    """
+    inner, model_type = config.get(_THINKER), config.get("model_type")
+    if not isinstance(inner, Mapping) or not isinstance(model_type, str) or not FAMILY_NAME.fullmatch(model_type):
+        return config
+    family = knowledge.find_family(model_type)
+    return {**inner, **config} if family and family.nested and family.nested[0] != _THINKER else config
 
 
 def model_type_of(config: Mapping[str, object], knowledge: Knowledge) -> str:
@@ -61,9 +89,8 @@ def model_type_of(config: Mapping[str, object], knowledge: Knowledge) -> str:
         return model_type
     if model_type:
         raise _not_a_name(model_type)
-    match config.get("architectures"):
-        case [str() as name, *_] if name in knowledge.unknown_rules().architectures:
-            return knowledge.unknown_rules().architectures[name]
+    if named := class_family(config, knowledge):
+        return named
     raise UnsupportedModel("The config has no model_type; add the key that says which family it is, such as 'llama'.")
 
 

@@ -3,7 +3,7 @@
 Where a file gives one thing twice, such as two counts of experts, the class reads one of them and the larger bounds it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -80,6 +80,12 @@ class UnknownRules:
         """Raise if a key that is understood had no part in what was built from *table*."""
         self._refuse_strange(table, values, values.used)
 
+    def check_known(self, table: Mapping[str, object], values: Values, family: Family) -> None:
+        """Raise for a key of *table* that *family*, which the file's class is of, does not have: it is another's."""
+        spellings = {spelling for names in family.aliases.values() for spelling in names}
+        asked = {key for condition in family.conditions for key in condition.keys}
+        self._refuse_strange(table, values, {*values.used, *spellings, *family.aliases, *family.defaults, *asked})
+
     def warning(self, model_type: str) -> str:
         """What the plan of an unknown *model_type* is."""
         return (
@@ -87,11 +93,13 @@ class UnknownRules:
             "every layer, every optional tensor counted, and the larger of two figures for one thing."
         )
 
-    def _refuse_strange(self, table: Iterable[str], values: Values, accepted: AbstractSet[str]) -> None:
+    def _refuse_strange(self, table: Mapping[str, object], values: Values, accepted: AbstractSet[str]) -> None:
+        """Raise for a key that stands for something: null, false and nothing in it never add to what is counted."""
         strange = [
             key
-            for key in table
+            for key, value in table.items()
             if key not in accepted
+            and not (value is None or value is False or value in ({}, [], ""))
             and key not in self.bounded
             and not any(fnmatchcase(key, pattern) for pattern in self.harmless)
         ]

@@ -139,6 +139,15 @@ def intern_vit(tower: Values, top: Values, text_size: int) -> Parts:
         yield "layers.attn.qk_norms", 2, hidden, count
 
 
+def step3(tower: Values, top: Values, text_size: int) -> Parts:
+    """Step-3: CLIP's encoder without norms around it, and its patch embedding has a bias."""
+    hidden = tower.integer("hidden_size")
+    yield "class_embedding", 1, hidden, 1
+    yield from linear("patch_embedding", hidden, pixels(tower))
+    yield "position_embedding.weight", patches(tower) + 1, hidden, 1
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+
+
 def minimax_m3(tower: Values, top: Values, text_size: int) -> Parts:
     """MiniMax-M3: two frames a patch, rotary positions."""
     hidden = tower.integer("hidden_size")
@@ -201,6 +210,7 @@ VISION = {
     "minimax_m3": minimax_m3,
     "gemma4_vision": gemma4,
     "gemma4_unified": gemma4_unified,
+    "step3": step3,
     "step3p7": step3p7,
     "ernie4_5_vl": ernie4_5_vl,
     "muse_glimmer": muse_glimmer,

@@ -208,3 +208,18 @@ def test_modelopts_settings_may_lie_one_level_down() -> None:
     flat = read({"quant_method": "modelopt", "quant_algo": "FP8", "exclude_modules": ["lm_head"]})
     nested = {"quant_method": "modelopt", "quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]}}
     assert read(nested) == flat
+
+
+def test_experts_beside_the_dense_part_are_not_skipped_with_it() -> None:
+    """Gemma 4's files have ``layers.0.experts`` beside ``layers.0.mlp``: 4 experts of 3 × 64 × 256 in NVFP4."""
+    gemma = {
+        **TINY, "model_type": "gemma4_text", "head_dim": 64, "global_head_dim": 64, "num_experts": 4,
+        "top_k_experts": 2, "moe_intermediate_size": 64, "enable_moe_block": True, "hidden_size_per_layer_input": 0,
+        "layer_types": ["full_attention"] * 2,
+    }  # fmt: skip
+    skipped = [f"model.language_model.layers.{index}.{part}*" for index in (0, 1) for part in ("mlp", "self_attn")]
+    found = read({"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": [*skipped, "lm_head"]}, gemma)
+    scales = 4 * 3 * (64 * 256 // 16 + 2 * 4)
+    assert not found.warnings
+    assert layer_bytes(found, "expert") == 4 * 3 * 64 * 256 // 2 + scales
+    assert layer_bytes(found) == (MLP + ATTENTION) * 2

@@ -142,22 +142,35 @@ def test_caches(config: Mapping[str, object], layers: int, elements: int) -> Non
     assert bytes_for(specs, 1024) == 1024 * layers * elements * 2
 
 
+TEXT = {
+    "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16,
+    "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 65536,
+    "tie_word_embeddings": True, "dtype": "bfloat16",
+}  # fmt: skip
+TEXT_PARAMETERS = 151936 * 1024 + 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 2 * 128 + 3 * 1024 * 3072 + 2 * 1024) + 1024
+
+
 def test_a_known_wrapper_of_another_form_is_read_where_its_text_model_is() -> None:
-    """Qwen3-ASR's own file has a level more than transformers writes, VILA's another key."""
-    text = {
-        "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16,
-        "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 65536,
-        "tie_word_embeddings": True, "dtype": "bfloat16",
-    }  # fmt: skip
-    asr = {"model_type": "qwen3_asr", "thinker_config": {"audio_config": {}, "text_config": text}}
-    vila = {"model_type": "llava_llama", "llm_cfg": text | {"model_type": "qwen3"}, "vision_tower_cfg": {}}
-    for config, place in ((asr, "thinker_config.text_config"), (vila, "llm_cfg")):
-        found = read_config(config, KNOWLEDGE)
-        assert (
-            parameters(found)
-            == 151936 * 1024 + 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 2 * 128 + 3 * 1024 * 3072 + 2 * 1024) + 1024
-        )
-        assert found.warnings[0].startswith(
-            f"model_type {config['model_type']!r} has no text_config: "
-            f"its text model is planned as it stands in {place}; "
-        )
+    """VILA's file has another key than transformers writes."""
+    vila = {"model_type": "llava_llama", "llm_cfg": TEXT | {"model_type": "qwen3"}, "vision_tower_cfg": {}}
+    found = read_config(vila, KNOWLEDGE)
+    assert parameters(found) == TEXT_PARAMETERS
+    assert found.warnings[0].startswith(
+        "model_type 'llava_llama' has no text_config: its text model is planned as it stands in llm_cfg; "
+    )
+
+
+def test_a_level_more_than_the_library_writes_is_opened() -> None:
+    """Qwen3-ASR's own file keeps text and sound in a thinker, and says so with every key of every config."""
+    noise = {"add_cross_attention": False, "num_beams": 1, "top_k": 50, "pruned_heads": {}, "bad_words_ids": None}
+    audio = {"d_model": 896, "encoder_layers": 18, "encoder_ffn_dim": 3584, "encoder_attention_heads": 14}
+    inside = {
+        "audio_config": audio | {"output_dim": 1024},
+        "text_config": TEXT | noise | {"model_type": "qwen3_asr_text"},
+    }
+    deep = read_config({"model_type": "qwen3_asr", "thinker_config": inside}, KNOWLEDGE)
+    flat = read_config({"model_type": "qwen3_asr", **inside}, KNOWLEDGE)
+    assert (deep.layers, deep.towers, deep.warnings) == (flat.layers, flat.towers, ())
+    assert (
+        parameters(deep) - sum(tensor.elements for tower in deep.towers for tensor in tower.tensors) == TEXT_PARAMETERS
+    )

@@ -1,0 +1,34 @@
+"""Which family a model class belongs to, by its name: ``Qwen3MoeForCausalLM`` is that of ``qwen3_moe``."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from planner.readers.knowledge import Knowledge
+
+_CLASS = re.compile(r"([A-Za-z0-9]+?)(?:For[A-Z]\w*|LMHeadModel|Model)", re.ASCII)
+_LONGEST = 80
+
+
+def class_family(config: Mapping[str, object], knowledge: Knowledge) -> str:
+    """The known family of the first class in the config's ``architectures``, empty where there is none."""
+    return next((name for name in class_families(config, knowledge) if knowledge.find_family(name)), "")
+
+
+def class_name(config: Mapping[str, object]) -> str:
+    """The first class in the config's ``architectures``, empty where it names none."""
+    match config.get("architectures"):
+        case [str() as name, *_]:
+            return name
+    return ""
+
+
+def class_families(config: Mapping[str, object], knowledge: Knowledge) -> Iterator[str]:
+    """How the family of the config's class may be called: as stated for the class, else as its name is made of."""
+    name = class_name(config)
+    stated = knowledge.unknown_rules().architectures.get(name)
+    if stated:
+        yield stated
+    match = _CLASS.fullmatch(name) if len(name) < _LONGEST else None
+    if match is not None:
+        spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", match[1]).lower()
+        yield from (spelled, spelled.replace("_", ""))
