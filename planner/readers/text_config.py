@@ -59,8 +59,9 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
         stand_in = _stand_in(config, model_type, wrapper, knowledge.unknown_rules())
         wrapper, warning = stand_in or wrapper, stand_in.note if stand_in else warning
     if wrapper is None or not wrapper.nested:
+        own = knowledge.unknown_rules().without_foreign(config, wrapper) if by_class and wrapper else config
         return TextConfig(
-            table=config,
+            table=own,
             model_type=model_type,
             outer_type=model_type,
             family=wrapper,

@@ -82,9 +82,12 @@ class UnknownRules:
 
     def check_known(self, table: Mapping[str, object], values: Values, family: Family) -> None:
         """Raise for a key of *table* that *family*, which the file's class is of, does not have: it is another's."""
-        spellings = {spelling for names in family.aliases.values() for spelling in names}
-        asked = {key for condition in family.conditions for key in condition.keys}
-        self._refuse_strange(table, values, {*values.used, *spellings, *family.aliases, *family.defaults, *asked})
+        self._refuse_strange(table, values, values.used | _own_keys(family))
+
+    def without_foreign(self, table: Mapping[str, object], family: Family) -> Mapping[str, object]:
+        """*table* without the keys that would lower the count and that *family*'s class is not known to read."""
+        own = _own_keys(family)
+        return {key: value for key, value in table.items() if key not in self.bounded or key in own}
 
     def warning(self, model_type: str) -> str:
         """What the plan of an unknown *model_type* is."""
@@ -110,6 +113,13 @@ class UnknownRules:
                 f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "
                 "only a config of a known model_type, or one without these keys, can be counted."
             )
+
+
+def _own_keys(family: Family) -> AbstractSet[str]:
+    """The keys that *family*'s class is known to read, in every spelling."""
+    spellings = {spelling for names in family.aliases.values() for spelling in names}
+    asked = {key for condition in family.conditions for key in condition.keys}
+    return {*spellings, *family.aliases, *family.defaults, *asked}
 
 
 def _widths(values: Values) -> dict[str, object]:
