@@ -6,6 +6,7 @@ from planner.architecture import Architecture
 from planner.budget import MemoryBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.deployment import Deployment, Workload
+from planner.draft import Draft
 from planner.engines import find_engine
 from planner.engines.base import EngineReport
 from planner.formats import CHECKPOINT
@@ -163,13 +164,20 @@ def beyond_model(architecture: Architecture, tokens: int) -> tuple[str, ...]:
     )
 
 
+def draft_warnings(draft: Draft | None, architecture: Architecture, deployment: Deployment) -> tuple[str, ...]:
+    """That *draft* has another vocabulary than the model, and what the engine of *deployment* makes of it."""
+    if draft is None:
+        return ()
+    sentence = draft.warning(architecture, deployment.settings.rules.get("other_vocabulary"))
+    return () if sentence is None else (sentence,)
+
+
 def warnings_for(architecture: Architecture, deployment: Deployment, workload: Workload) -> tuple[str, ...]:
     """What a plan leaves out or stretches: as the model's reader said it, less what the plan follows, and its own."""
     as_stored = deployment.weights.name == CHECKPOINT
     found = [warning for warning in architecture.warnings if as_stored or warning != SERVED_IN_16_BIT]
     found += beyond_model(architecture, workload.context_tokens)
-    if deployment.draft is not None and (sentence := deployment.draft.warning(architecture)):
-        found.append(sentence)
+    found += draft_warnings(deployment.draft, architecture, deployment)
     if deployment.profile is not None:
         found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture.name))]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:

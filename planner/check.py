@@ -6,7 +6,7 @@ from dataclasses import asdict
 from planner import format_presets, performance_presets, presets
 from planner.batching.trace import RequestSet
 from planner.borders import validate
-from planner.cost import read_prices
+from planner.cost import read_price
 from planner.deployment import Device
 from planner.engine_data import Setting
 from planner.engines import ENGINES
@@ -62,8 +62,9 @@ def check_presets() -> Iterator[str]:
     for name in performance_presets.family_devices():
         presets.find_device(name)
     examples = performance_presets.example_prices()
-    for name in read_prices(examples.prices, "example_prices.toml"):
+    for name, price in examples.prices.items():
         presets.find_device(name)
+        read_price(name, price, "example_prices.toml")
     yield f"{len(examples.prices)} examples of prices"
     for constants in performance_presets.speed_constants().values():
         validate(SpeedConstants, asdict(constants), f"speed.toml: {constants.engine} on {constants.family}")

@@ -14,7 +14,7 @@ from planner.architecture import Architecture
 from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
 from planner.engines import find_engine
-from planner.errors import PlannerError
+from planner.errors import PlannerError, UnknownName
 from planner.format_choices import choose_cache, choose_weights, sixteen_bit, weights_in_name
 from planner.formats import QuantScheme
 from planner.model_files import load_model
@@ -171,15 +171,20 @@ def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) ->
         raise PlannerError(
             "A draft needs the number of tokens that it proposes a pass: give --draft-tokens, such as 4."
         )
-    from planner.draft import EAGLE, MTP, NGRAM, model_draft, own_draft  # only for plans with a draft
+    from planner.draft import METHODS, model_draft, own_draft  # only for plans with a draft
     from planner.gguf_mixes import as_stored
 
     name = choices.draft_model.strip().lower()
-    if name in (EAGLE, MTP, NGRAM):
+    if name in METHODS:
         if choices.draft_weights is not None:
             raise PlannerError(f"{name} is no model of its own: leave --draft-weights out.")
         return own_draft(name, model, weights, sixteen_bit(model), choices.draft_tokens)
-    draft = load_model(choices.draft_model, choices.online)
+    try:
+        draft = load_model(choices.draft_model, choices.online)
+    except UnknownName as error:
+        from planner.published_drafts import method_hint
+
+        raise UnknownName(f"{error} {method_hint(name)}") from error
     stored = choose_weights(choices.draft_weights or weights_in_name(choices.draft_model), None, draft)
     return model_draft(as_stored(draft, stored), stored, choices.draft_tokens)
 

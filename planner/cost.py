@@ -12,13 +12,16 @@ from planner.speed.work import Model, decode_work
 
 SECONDS_PER_HOUR = 3_600
 MILLION = 1_000_000
+MAX_PRICE = 10**9
+"""An hour of all cards costs no more, whatever the currency."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """What a busy server's tokens cost, in the currency of the price. *energy* is ``None`` where no power is known.
 
-    *prompt_per_million* and *output_per_million* share the hour by the time that each takes.
+    *prompt_per_million* and *output_per_million* share the hour by the time that each takes. *low* and *high* are over
+    the speed model's range: a price follows the time that a step takes.
     """
 
     price_per_hour: float
@@ -26,10 +29,20 @@ class Cost:
     prompt_tokens: int
     output_tokens: int
     prompt_tokens_per_s: float
+    prompt_tokens_per_s_low: float
+    prompt_tokens_per_s_high: float
     output_tokens_per_s: float
+    output_tokens_per_s_low: float
+    output_tokens_per_s_high: float
     prompt_per_million: float
+    prompt_per_million_low: float
+    prompt_per_million_high: float
     output_per_million: float
+    output_per_million_low: float
+    output_per_million_high: float
     request: float
+    request_low: float
+    request_high: float
     energy: Energy | None
     warnings: tuple[str, ...] = ()
 
@@ -49,8 +62,8 @@ def cost(
     A step gives each its next token and computes prompt ÷ output tokens of new prompts for each. What the step takes
     longer because of them is the prompts' share of the price. *price_per_hour* and *power* are those of all devices.
     """
-    if not 0 <= price_per_hour < float("inf"):
-        raise PlannerError(f"price = {price_per_hour:g} is not possible: it must be a number from 0 on.")
+    if not 0 <= price_per_hour <= MAX_PRICE:
+        raise PlannerError(f"A price of {price_per_hour:g} an hour is not possible: give 0 to {MAX_PRICE:,}.")
     if prompt_tokens < 1 or output_tokens < 1:
         raise PlannerError("A request needs at least one prompt token and one token of an answer.")
     context_tokens = prompt_tokens + output_tokens // 2
@@ -61,16 +74,29 @@ def cost(
     price_per_s = price_per_hour / SECONDS_PER_HOUR
     output = price_per_s * answers_s / users
     prompt = price_per_s * (whole_s - answers_s) / (users * share)
+    request = prompt_tokens * prompt + output_tokens * output
+    rate = users / whole_s
+    fast, slow = whole.low_s / whole_s, whole.high_s / whole_s
     return Cost(
         price_per_hour=price_per_hour,
         users=users,
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
-        prompt_tokens_per_s=users * share / whole_s,
-        output_tokens_per_s=users / whole_s,
+        prompt_tokens_per_s=share * rate,
+        prompt_tokens_per_s_low=share * rate / slow,
+        prompt_tokens_per_s_high=share * rate / fast,
+        output_tokens_per_s=rate,
+        output_tokens_per_s_low=rate / slow,
+        output_tokens_per_s_high=rate / fast,
         prompt_per_million=MILLION * prompt,
+        prompt_per_million_low=MILLION * prompt * fast,
+        prompt_per_million_high=MILLION * prompt * slow,
         output_per_million=MILLION * output,
-        request=prompt_tokens * prompt + output_tokens * output,
+        output_per_million_low=MILLION * output * fast,
+        output_per_million_high=MILLION * output * slow,
+        request=request,
+        request_low=request * fast,
+        request_high=request * slow,
         energy=None if power is None else energy(power, whole, users),
     )
 
@@ -85,16 +111,11 @@ class ExamplePrices:
     prices: Mapping[str, float]
 
 
-def read_prices(table: Mapping[str, object], file: str) -> dict[str, float]:
-    """Prices an hour of one device by its name, from a TOML table ``device = price``.
-
-    Raises PlannerError naming the line at fault.
-    """
-    prices = {}
-    for name, price in table.items():
-        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price < float("inf"):
-            raise PlannerError(f"{file}: {name} = {price!r} is not a price: write a number an hour, such as 2.5.")
-        prices[name] = float(price)
-    if not prices:
-        raise PlannerError(f"{file} has no prices: write a line a device, such as rtx-4090 = 0.40.")
-    return prices
+def read_price(name: str, price: object, file: str) -> float:
+    """The price an hour of the device *name*, as *file* says it; raises PlannerError where that is none."""
+    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= MAX_PRICE:
+        raise PlannerError(
+            f"{file}: {name} = {price!r} is not a price: write a number an hour, such as 2.5, with a point and "
+            "nothing else."
+        )
+    return float(price)

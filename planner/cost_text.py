@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from planner.cost import ExamplePrices
-from planner.cost_sweep import CostPoint
+from planner.cost import Cost, ExamplePrices
 from planner.energy import Energy
-from planner.offers import Offer
+from planner.offers import Offer, RateOffer
 from planner.presets import find_device
 from planner.speed_text import count_users
 from planner.units import format_figure, format_seconds
@@ -13,22 +12,21 @@ from planner.units import format_figure, format_seconds
 THOUSAND = 1_000
 
 
-def cost_title(point: CostPoint, currency: str) -> str:
+def cost_title(found: Cost, currency: str) -> str:
     """What a million answer tokens cost at the load asked for."""
-    return f"A million tokens of answers cost {money(point.cost.output_per_million, currency)}"
+    return f"A million tokens of answers cost {money(found.output_per_million, currency)}"
 
 
-def cost_sentence(point: CostPoint, alone: CostPoint, currency: str) -> str:
+def cost_sentence(found: Cost, alone: Cost, currency: str) -> str:
     """What else the hour buys, its range, and what one user alone would pay."""
-    found = point.cost
     sentence = (
         f"{count_users(found.users)} at once, requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
-        f"{money(found.price_per_hour, currency)} an hour for all cards: between {money(point.low)} and "
-        f"{money(point.high, currency)} over the speed model's range. A million prompt tokens cost "
-        f"**{money(found.prompt_per_million, currency)}**, a thousand requests "
+        f"{money(found.price_per_hour, currency)} an hour for all cards: between {money(found.output_per_million_low)} "
+        f"and {money(found.output_per_million_high, currency)} over the speed model's range. A million prompt tokens "
+        f"cost **{money(found.prompt_per_million, currency)}**, a thousand requests "
         f"**{money(THOUSAND * found.request, currency)}**."
     )
-    times = alone.cost.output_per_million / found.output_per_million if found.output_per_million else 1.0
+    times = alone.output_per_million / found.output_per_million if found.output_per_million else 1.0
     if found.users == 1 or times < 1.05:
         return sentence
     return f"{sentence} One user alone would pay {format_figure(times)} times as much."
@@ -88,7 +86,7 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
     )
 
 
-def offer_name(offer: Offer) -> str:
+def offer_name(offer: Offer | RateOffer) -> str:
     """``2 × GeForce RTX 4090``, with its replicas where there are several."""
     title = find_device(offer.device).title
     cards = title if offer.device_count == 1 else f"{offer.device_count} × {title}"

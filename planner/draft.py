@@ -9,10 +9,13 @@ from planner.records import dataclass
 
 MTP, EAGLE, NGRAM = "mtp", "eagle", "ngram"
 """In place of a model's name: the model's own prediction layers, a head like its last layer, its text so far."""
+METHODS = (MTP, EAGLE, NGRAM)
 MAX_DRAFT_TOKENS = 64
 """No engine drafts more at once."""
 MAX_VOCABULARY_DIFFERENCE = 128
 """Published sizes of one vocabulary differ by padding: llama.cpp, common/speculative.cpp, allows so many."""
+REFUSED_BY_MOST = "most engines refuse it: draft with a model of the same vocabulary"
+"""Of a draft in another vocabulary, where the engine's own way is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +41,14 @@ class Draft:
                 f"draft_tokens = {self.draft_tokens:,} is not possible: give 1 to {MAX_DRAFT_TOKENS} tokens a pass."
             )
 
-    def warning(self, model: Architecture) -> str | None:
-        """What is wrong with it as a draft of *model*."""
+    def warning(self, model: Architecture, engine_words: str | None) -> str | None:
+        """What is wrong with it as a draft of *model*; *engine_words* say what the engine makes of it."""
         own = self.architecture
         if own is None or abs(own.vocab_size - model.vocab_size) <= MAX_VOCABULARY_DIFFERENCE:
             return None
         return (
             f"{own.title} has a vocabulary of {own.vocab_size:,} tokens and {model.title} one of {model.vocab_size:,}: "
-            "most engines take a draft only in the model's own vocabulary."
+            f"what it drafts cannot be checked token by token, and {engine_words or REFUSED_BY_MOST}."
         )
 
 

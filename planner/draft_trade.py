@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.answer import Answer, answer
+from planner.answer import Answer, answer, draft_warnings
 from planner.architecture import Architecture
 from planner.choices import Choices, choose, choose_draft
 from planner.draft import Draft
@@ -51,7 +51,12 @@ class DraftPoint:
     expected_tokens: float
     draft_cost: float
     speedup: float
+    speedup_low: float
+    speedup_high: float
     tokens_per_s_user: float
+    tokens_per_s_user_low: float
+    tokens_per_s_user_high: float
+    warnings: tuple[str, ...] = ()
 
 
 def draft_points(
@@ -73,7 +78,7 @@ def draft_points(
     ready = paced(chosen, speed_engine, measured)
     model, constants = ready.model, ready.constants
     plain = _answer(choices, architecture)
-    found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None))]
+    found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None), ())]
     for wish in wishes:
         asked = replace(choices, draft_model=wish.name, draft_tokens=wish.draft_tokens or 1)
         draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)
@@ -85,7 +90,9 @@ def draft_points(
             key=lambda found: found.speedup,
         )
         own = _answer(replace(asked, draft_tokens=worth.draft_tokens), architecture)
-        found.append(_point(draft.name, plain, own, worth))
+        found.append(
+            _point(draft.name, plain, own, worth, draft_warnings(draft, chosen.architecture, chosen.deployment))
+        )
     return found
 
 
@@ -112,13 +119,13 @@ def _drafting(
         draft_tokens=tokens,
         users=plain.users,
         context_tokens=plain.context_tokens,
-        overhead=speculation_overhead().factor,
+        overhead=speculation_overhead(),
         draft=drafter,
         draft_cost=0.0 if drafter is None else None,
     )
 
 
-def _point(name: str, plain: Answer, own: Answer, worth: BatchSpeculation) -> DraftPoint:
+def _point(name: str, plain: Answer, own: Answer, worth: BatchSpeculation, warnings: tuple[str, ...]) -> DraftPoint:
     lost = None
     if plain.max_context_tokens is not None and own.max_context_tokens is not None:
         lost = plain.max_context_tokens - own.max_context_tokens
@@ -135,5 +142,10 @@ def _point(name: str, plain: Answer, own: Answer, worth: BatchSpeculation) -> Dr
         expected_tokens=worth.expected_tokens,
         draft_cost=worth.draft_cost,
         speedup=worth.speedup,
-        tokens_per_s_user=worth.speedup / worth.step_s,
+        speedup_low=worth.speedup_low,
+        speedup_high=worth.speedup_high,
+        tokens_per_s_user=worth.tokens_per_s_user,
+        tokens_per_s_user_low=worth.tokens_per_s_user_low,
+        tokens_per_s_user_high=worth.tokens_per_s_user_high,
+        warnings=warnings,
     )

@@ -6,6 +6,7 @@ from statistics import mean
 
 from planner.answer import answer
 from planner.architecture import Architecture
+from planner.batching.targets import Sustained
 from planner.batching.trace import check_rate
 from planner.choices import Choices, choose
 from planner.cost import MILLION, SECONDS_PER_HOUR, cost
@@ -15,7 +16,8 @@ from planner.model_files import load_model
 from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.records import dataclass
-from planner.serving import MAX_DEVICES, ServingQuestion, replica_rate, replicas_for
+from planner.served import Served
+from planner.serving import MAX_DEVICES, ServingQuestion, fitting_replica, replica_rate, replicas_for
 from planner.speed.answer import speed
 
 COUNTS = (1, 2, 4, 8)
@@ -26,7 +28,8 @@ COUNTS = (1, 2, 4, 8)
 class Offer:
     """Cards that do what was asked, as *replicas* of *tensor_parallel* each, and their price an hour together.
 
-    Speed is that of requests that do not wait, *users* shared over the replicas.
+    Speed is that of requests that do not wait, *users* shared over the replicas; *low* and *high* are over the speed
+    model's range.
     """
 
     device: str
@@ -35,10 +38,18 @@ class Offer:
     replicas: int
     price_per_hour: float
     tokens_per_s_user: float
+    tokens_per_s_user_low: float
+    tokens_per_s_user_high: float
     time_to_first_token_s: float
+    time_to_first_token_low_s: float
+    time_to_first_token_high_s: float
     max_users: int | None
     output_per_million: float
+    output_per_million_low: float
+    output_per_million_high: float
     joules_per_output_token: float | None
+    joules_low: float | None
+    joules_high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,18 +57,27 @@ class RateOffer:
     """Cards that take a rate of requests within a latency target, spare replicas included.
 
     *rate_per_s* is the most that they take, *first_token_s* and *token_s* the 95th percentiles then. The price of a
-    million tokens is that at the rate asked for.
+    million tokens is that at the rate asked for. *low* and *high* are by the speed model's range: of the rate that
+    these cards take, and of how many such cards it needs at what price; ``None`` where at the slow end no number of
+    them does. *notes*: which of the engine's settings decide.
     """
 
     device: str
     device_count: int
+    device_count_low: int
+    device_count_high: int | None
     tensor_parallel: int
     replicas: int
     price_per_hour: float
     rate_per_s: float
+    rate_low_per_s: float
+    rate_high_per_s: float
     first_token_s: float
     token_s: float
     output_per_million: float
+    output_per_million_low: float
+    output_per_million_high: float | None
+    notes: tuple[str, ...] = ()
 
 
 def find_offers(
@@ -131,33 +151,73 @@ def find_rate_offers(
     for device, price in prices.items():
         if progress is not None:
             progress(device)
-        offers = []
-        for parallel in COUNTS:
-            asked = replace(choices.without_cards(), device=device, tensor_parallel=parallel)
-            most = replica_rate(asked, question, speed_engine, architecture)
-            if most is None or most.outcome is None:
-                continue
-            replicas = replicas_for(rate_per_s, most.rate_per_s) + spare_replicas
-            pace = most.outcome.time_per_output_token
-            hour = price * replicas * parallel
-            offers.append(
-                RateOffer(
-                    device=device,
-                    device_count=replicas * parallel,
-                    tensor_parallel=parallel,
-                    replicas=replicas,
-                    price_per_hour=hour,
-                    rate_per_s=replicas * most.rate_per_s,
-                    first_token_s=most.outcome.time_to_first_token.p95_s,
-                    token_s=0.0 if pace is None else pace.p95_s,
-                    output_per_million=MILLION
-                    * hour
-                    / (SECONDS_PER_HOUR * rate_per_s * mean(question.trace.output_tokens)),
+        tried = [
+            _Replica(
+                price=price * parallel, replicas=replicas_for(rate_per_s, most.rate_per_s), served=replica, most=most
+            )
+            for parallel in COUNTS
+            if (
+                replica := fitting_replica(
+                    replace(choices.without_cards(), device=device, tensor_parallel=parallel),
+                    question,
+                    speed_engine,
+                    architecture,
                 )
             )
-        if offers:
-            found.append(min(offers, key=lambda offer: (offer.price_per_hour, offer.token_s)))
+            is not None
+            and (most := replica_rate(replica, question)).outcome is not None
+        ]
+        if tried:
+            cheapest = min(tried, key=lambda each: ((each.replicas + spare_replicas) * each.price, each.token_s))
+            found.append(_rate_offer(device, cheapest, question, rate_per_s, spare_replicas))
     return sorted(found, key=lambda offer: (offer.price_per_hour, offer.token_s))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replica:
+    """One replica, its *price* an hour, the *most* that it takes, and how many of it the asked rate needs."""
+
+    price: float
+    replicas: int
+    served: Served
+    most: Sustained
+
+    @property
+    def token_s(self) -> float:
+        pace = None if self.most.outcome is None else self.most.outcome.time_per_output_token
+        return 0.0 if pace is None else pace.p95_s
+
+
+def _rate_offer(
+    device: str, found: _Replica, question: ServingQuestion, rate_per_s: float, spare_replicas: int
+) -> RateOffer:
+    """As many replicas as the rate needs and *spare_replicas* more; at the ends of the range too."""
+    assert found.most.outcome is not None
+    error = found.served.constants.p90_error
+    slow, fast = (replica_rate(found.served, question, slower).rate_per_s for slower in (1 + error, 1 / (1 + error)))
+    cards = found.served.model.deployment.tensor_parallel
+    replicas = found.replicas + spare_replicas
+    fewest = replicas_for(rate_per_s, fast) + spare_replicas
+    largest = replicas_for(rate_per_s, slow) + spare_replicas if slow else None
+    million = MILLION * found.price / (SECONDS_PER_HOUR * rate_per_s * mean(question.trace.output_tokens))
+    return RateOffer(
+        device=device,
+        device_count=replicas * cards,
+        device_count_low=fewest * cards,
+        device_count_high=None if largest is None else largest * cards,
+        tensor_parallel=cards,
+        replicas=replicas,
+        price_per_hour=replicas * found.price,
+        rate_per_s=replicas * found.most.rate_per_s,
+        rate_low_per_s=replicas * slow,
+        rate_high_per_s=replicas * fast,
+        first_token_s=found.most.outcome.time_to_first_token.p95_s,
+        token_s=found.token_s,
+        output_per_million=replicas * million,
+        output_per_million_low=fewest * million,
+        output_per_million_high=None if largest is None else largest * million,
+        notes=found.served.shape.notes,
+    )
 
 
 def _offer(
@@ -196,8 +256,16 @@ def _offer(
         replicas=deployment.replicas,
         price_per_hour=price * count,
         tokens_per_s_user=pace.tokens_per_s_user.value,
+        tokens_per_s_user_low=pace.tokens_per_s_user.low,
+        tokens_per_s_user_high=pace.tokens_per_s_user.high,
         time_to_first_token_s=pace.time_to_first_token.value_s,
+        time_to_first_token_low_s=pace.time_to_first_token.low_s,
+        time_to_first_token_high_s=pace.time_to_first_token.high_s,
         max_users=memory.max_users,
         output_per_million=paid.output_per_million,
+        output_per_million_low=paid.output_per_million_low,
+        output_per_million_high=paid.output_per_million_high,
         joules_per_output_token=None if paid.energy is None else paid.energy.joules_per_output_token,
+        joules_low=None if paid.energy is None else paid.energy.low_joules,
+        joules_high=None if paid.energy is None else paid.energy.high_joules,
     )

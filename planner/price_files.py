@@ -3,11 +3,12 @@
 import csv
 import io
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from planner import presets
-from planner.cost import read_prices
+from planner.cost import read_price
+from planner.csv_rows import SEPARATORS, columns, decimal, read_rows
 from planner.errors import BadFile
 from planner.units import shorten
 
@@ -34,8 +35,19 @@ def parse_prices(content: bytes, shown: str, is_csv: bool) -> dict[str, float]:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile(f"{shown} is not text: write a line a device, such as rtx-4090 = 0.40.") from error
-    prices = read_prices(_csv_table(text, shown) if is_csv else _toml_table(text, shown), shown)
-    return {presets.find_device(name).name: price for name, price in prices.items()}
+    found: dict[str, tuple[str, float]] = {}
+    for place, name, written in _csv_entries(text, shown) if is_csv else _toml_entries(text, shown):
+        price = read_price(name, written, shown)
+        device = presets.find_device(name).name
+        if device in found:
+            first, before = found[device]
+            raise BadFile(
+                f"{shown} says two prices of {device}: {before:g} ({first}) and {price:g} ({place}); keep one of them."
+            )
+        found[device] = place, price
+    if not found:
+        raise BadFile(f"{shown} has no prices: write a line a device, such as rtx-4090 = 0.40.")
+    return {name: price for name, (_, price) in found.items()}
 
 
 def prices_toml(prices: Mapping[str, float]) -> str:
@@ -43,29 +55,35 @@ def prices_toml(prices: Mapping[str, float]) -> str:
     return "".join(f"{name} = {price!r}\n" for name, price in prices.items())
 
 
-def _toml_table(text: str, shown: str) -> Mapping[str, object]:
+def _toml_entries(text: str, shown: str) -> Iterator[tuple[str, str, object]]:
+    """Where each price stands, its device and the price, as they are written."""
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadFile(f"{shown} cannot be read: {error}.") from error
+    for name, price in table.items():
+        yield f"as {shorten(name)}", name, price
 
 
-def _csv_table(text: str, shown: str) -> Mapping[str, object]:
-    rows = csv.DictReader(io.StringIO(text))
-    table: dict[str, object] = {}
+def _csv_entries(text: str, shown: str) -> Iterator[tuple[str, str, object]]:
     try:
-        if not set(COLUMNS) <= set(rows.fieldnames or ()):
-            raise BadFile(f"{shown} needs the columns {' and '.join(COLUMNS)}.")
-        for row in rows:
-            name, price = (row[column] or "" for column in COLUMNS)
-            table[shorten(name.strip())] = _number(price)
+        header, rows = read_rows(io.StringIO(text))
+        found = columns(header, COLUMNS)
+        if found is None:
+            raise BadFile(
+                f"{shown} needs the columns {' and '.join(COLUMNS)}, once each, between "
+                f"{', '.join(SEPARATORS.values())}."
+            )
+        for number, row in enumerate(rows, start=2):
+            if row:
+                name, price = (row[place] if place < len(row) else "" for place in found)
+                yield f"row {number}", shorten(name.strip()), _number(price)
     except csv.Error as error:
         raise BadFile(f"{shown} is not a CSV file: {error}.") from error
-    return table
 
 
 def _number(text: str) -> object:
     try:
-        return float(text)
+        return decimal(text)
     except ValueError:
         return shorten(text)

@@ -5,12 +5,16 @@ from statistics import median
 from planner import presets
 from planner.architecture import Architecture
 from planner.draft import EAGLE, MAX_VOCABULARY_DIFFERENCE, MTP, NGRAM
+from planner.draft import METHODS as DRAFTERS
 from planner.errors import UnknownName
 from planner.performance_presets import drafts
 from planner.records import dataclass
 from planner.speculation import PublishedDraft
+from planner.weights import active_parameters
 
 MODEL = "draft model"
+LEAST_GAIN = 4
+"""So many times the parameters of a draft must the model compute a token with."""
 METHODS = {
     EAGLE: ("EAGLE", "EAGLE fr-spec", "EAGLE-3", "P-EAGLE"),
     MTP: ("MTP",),
@@ -39,19 +43,42 @@ def published_acceptance(kind: str) -> PublishedAcceptance:
     return PublishedAcceptance(low=min(found), typical=median(found), high=max(found), readings=len(found))
 
 
+def method_hint(name: str) -> str:
+    """What may be named in place of a draft model; where *name* is a published method, what becomes of that here."""
+    own = f"Without a model of their own draft: {', '.join(DRAFTERS)}."
+    known = {_plain(draft.method): draft.method for draft in drafts().values()}
+    method = known.get(_plain(name))
+    if method is None:
+        return own
+    kind = next((kind for kind, methods in METHODS.items() if method in methods and kind != MODEL), None)
+    if kind is not None:
+        return f"{method} is planned as {kind}."
+    return f"{method} is published (kvbudget drafts) but not planned: it drafts trees. {own}"
+
+
+def _plain(name: str) -> str:
+    """Letters and digits alone: EAGLE-3 and eagle3 are the same."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
 def smaller_siblings(architecture: Architecture) -> tuple[presets.ModelPreset, ...]:
-    """Models of the same family and vocabulary with less than half the parameters, the smallest first."""
+    """Models of the same family and vocabulary that compute a token with at most a quarter of the parameters.
+
+    The smallest first. One that computes as much as the model itself costs as much a token as it could save.
+    """
     try:
         own = presets.find_model(architecture.name)
     except UnknownName:
         return ()
+    most = active_parameters(architecture) // LEAST_GAIN
     found = [
         preset
         for preset in presets.models()
         if preset.family == own.family
-        and 2 * (preset.published_parameters or 0) < (own.published_parameters or 0)
+        and (preset.published_parameters or 0) < (own.published_parameters or 0)
         and preset.published_parameters
         and abs(_vocabulary(preset) - architecture.vocab_size) <= MAX_VOCABULARY_DIFFERENCE
+        and active_parameters(presets.load_preset(preset.name)) <= most
     ]
     return tuple(sorted(found, key=lambda preset: preset.published_parameters or 0))
 

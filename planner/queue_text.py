@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from planner.batching.outcome import Outcome
 from planner.batching.pauses import Pause
-from planner.batching.queueing import Waiting
+from planner.batching.queueing import Waiting, WhyNoFormula
 from planner.batching.server import Schedule
 from planner.batching_text import SAME, requests_words, time_words, times
 from planner.units import format_seconds
@@ -31,17 +31,18 @@ def limits_sentence(limits: Mapping[Schedule, float], rate: float | None, in_ste
     )
 
 
-def formula_sentence(outcome: Outcome, formula: Waiting | None, in_steps: bool) -> str:
-    """How long requests wait for a slot, and what the formula of such queues says of it."""
-    if formula is None:
-        return (
-            "More requests come than the slots can take, so no formula says how long they wait: it grows without end."
-        )
-    return (
+def formula_sentence(outcome: Outcome, formula: Waiting | WhyNoFormula, in_steps: bool) -> str:
+    """How long requests wait for a slot, and what the formula of such queues says of it, or why it says nothing."""
+    waits = (
         f"A request waits **{time_words(outcome.slot_wait_s, in_steps)}** for its slot on average, and holds it for "
-        f"{time_words(outcome.service_s, in_steps)}. The formula for such queues (M/G/c) says "
+        f"{time_words(outcome.service_s, in_steps)}."
+    )
+    if isinstance(formula, WhyNoFormula):
+        return f"{waits} The usual formula for queues (M/G/c) does not hold here: {formula}."
+    return (
+        f"{waits} The formula for such queues (M/G/c) says "
         f"{time_words(formula.mean_s, in_steps)}, slots {formula.utilisation:.0%} busy and {formula.share:.0%} of the "
-        "requests waiting at all: good to a fifth where steps take equally long whoever is there."
+        "requests waiting at all: good to a quarter, since steps take about equally long whoever is there."
     )
 
 

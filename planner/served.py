@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 from planner.architecture import Architecture
-from planner.batching.server import Schedule, Server
 from planner.batching.step_time import StepTime
 from planner.batching.trace import Trace
 from planner.budget import prepare
@@ -12,9 +11,13 @@ from planner.capacity import concurrency
 from planner.choices import Choices, choose
 from planner.paced import MeasuredRate, paced
 from planner.records import dataclass
+from planner.server_shape import ServerShape, ShapeWish, server_shape
 from planner.speed.answer import step_time
 from planner.speed.constants import SpeedConstants
 from planner.speed.work import Model
+
+USUAL_SLOTS = 256
+"""Of a replica, where neither the question nor the engine says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,7 @@ class Served:
 
     model: Model
     constants: SpeedConstants
+    shape: ServerShape
     step_time: StepTime
     pool_blocks: int | None
 
@@ -34,20 +38,22 @@ def mean_tokens(trace: Trace) -> int:
 
 def served(
     choices: Choices,
-    slots: int,
-    block_tokens: int,
+    wish: ShapeWish,
     speed_engine: str,
     architecture: Architecture | None = None,
     measured: Sequence[MeasuredRate] = (),
     constants: SpeedConstants | None = None,
+    usual_slots: int = USUAL_SLOTS,
 ) -> Served:
     """Steps by the speed model at the context of *choices*, and the pool by the memory model.
 
+    *wish* is settled by the engine's own settings, and where these say nothing with *usual_slots*.
     *architecture* stands in for ``choices.model`` where it is loaded already. *measured* narrows the range;
     *constants* are used instead where a measurement of another split gave them.
     """
-    Server(schedule=Schedule.CONTINUOUS, slots=slots, block_tokens=block_tokens)  # refuses what no server can have
     chosen = choose(choices, architecture)
+    shape = server_shape(chosen.deployment, wish, usual_slots)
+    shape.server()  # refuses what no server can have
     found = paced(chosen, speed_engine, measured)
     constants = constants or found.constants
     tokens = chosen.workload.context_tokens
@@ -56,6 +62,7 @@ def served(
     return Served(
         model=found.model,
         constants=constants,
-        step_time=step_time(found.model, constants, slots, tokens),
-        pool_blocks=None if requests == math.inf else int(requests * tokens) // block_tokens,
+        shape=shape,
+        step_time=step_time(found.model, constants, shape.slots, tokens),
+        pool_blocks=None if requests == math.inf else int(requests * tokens) // shape.block_tokens,
     )

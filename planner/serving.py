@@ -7,8 +7,7 @@ from statistics import mean
 
 from planner.architecture import Architecture
 from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
-from planner.batching.server import Schedule, Server
-from planner.batching.targets import Sustained, Target, sustained
+from planner.batching.targets import Sustained, Target, few_requests, sustained
 from planner.batching.trace import Trace, longest_tokens
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
@@ -18,6 +17,7 @@ from planner.paced import MeasuredRate, paced
 from planner.paging import blocks_for
 from planner.records import dataclass
 from planner.served import Served, mean_tokens, served
+from planner.server_shape import ShapeWish
 from planner.speed.answer import prompt_seconds
 from planner.speed.constants import SpeedConstants
 
@@ -28,7 +28,7 @@ MAX_DEVICES = 4_096
 class ServingQuestion:
     """What is asked of *device_count* cards, beside the model and its storage.
 
-    *slots* run at once on a replica. *max_num_batched_tokens* ``None``: a prompt is computed whole in one step.
+    A replica is as *replica* asks, and else as its engine's settings say.
     *node_devices* share a fate; ``None``: a node is one replica. *think_s* is how long a user reads before asking
     again. *link_bytes_per_s* between replicas: prefill and decode apart are tried as well.
     """
@@ -37,9 +37,7 @@ class ServingQuestion:
     target: Target
     device_count: int = 1
     node_devices: int | None = None
-    slots: int = 256
-    block_tokens: int = 16
-    max_num_batched_tokens: int | None = None
+    replica: ShapeWish = ShapeWish()
     think_s: float = 0.0
     link_bytes_per_s: float | None = None
 
@@ -57,17 +55,6 @@ class ServingQuestion:
         if self.link_bytes_per_s is not None and not 0 < self.link_bytes_per_s < math.inf:
             raise PlannerError(f"A link of {self.link_bytes_per_s:g} bytes a second is not possible.")
 
-    def server(self, pool_blocks: int | None) -> Server:
-        """One replica's."""
-        budget = self.max_num_batched_tokens
-        return Server(
-            schedule=Schedule.CONTINUOUS if budget is None else Schedule.CHUNKED,
-            slots=self.slots,
-            block_tokens=self.block_tokens,
-            pool_blocks=pool_blocks,
-            max_num_batched_tokens=budget,
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingOption:
@@ -76,7 +63,7 @@ class ServingOption:
     *rate_per_s*: the largest that meets the target, over all replicas; *low* and *high* by the speed model's range.
     *rate_lost_per_s*: the same with one node lost. *users*: at that rate, waiting, answered or reading. *fits*: a
     replica holds the model and the longest request. *first_token_s*, *token_s*: the 95th percentiles there. *limit*:
-    what ends it.
+    what ends it. *notes*: which of the engine's settings decide, and what the figures do not rest on.
     """
 
     tensor_parallel: int
@@ -94,6 +81,7 @@ class ServingOption:
     token_s: float
     pool_blocks: int | None
     limit: str
+    notes: tuple[str, ...] = ()
 
     def replicas_for(self, rate_per_s: float, lost: int = 0) -> int | None:
         """How many replicas take *rate_per_s* within the target when *lost* of them are gone; ``None``: no number does.
@@ -134,15 +122,19 @@ def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
     return math.ceil(rate_per_s / replica_rate_per_s - 1e-9)
 
 
-def replica_rate(
+def fitting_replica(
     choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture
-) -> Sustained | None:
-    """The most that one replica on the cards of *choices* takes; ``None`` where it cannot hold the requests."""
+) -> Served | None:
+    """One replica on the cards of *choices*; ``None`` where it cannot hold the requests."""
     asked = replace(choices, context=mean_tokens(question.trace), users=1)
-    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture)
-    if not _fits(replica, question):
-        return None
-    return sustained(question.trace, question.server(replica.pool_blocks), replica.step_time, question.target)
+    replica = served(asked, question.replica, speed_engine, architecture)
+    return replica if _fits(replica, question) else None
+
+
+def replica_rate(replica: Served, question: ServingQuestion, slower: float = 1.0) -> Sustained:
+    """The most that *replica* takes within the target, its steps *slower* times as long."""
+    server = replica.shape.server(replica.pool_blocks)
+    return sustained(question.trace, server, replica.step_time.scaled(slower), question.target)
 
 
 def _options(
@@ -163,7 +155,7 @@ def _options(
         data_parallel=None,
         replicas=1,
     )
-    replica = served(asked, question.slots, question.block_tokens, speed_engine, architecture, constants=constants)
+    replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
     replicas = question.device_count // tensor_parallel
     lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
     bare = ServingOption(
@@ -182,6 +174,7 @@ def _options(
         token_s=0.0,
         pool_blocks=replica.pool_blocks,
         limit="memory",
+        notes=(*replica.shape.notes, *few_requests(len(question.trace), replica.shape.slots)),
     )
     if not bare.fits:
         yield bare
@@ -193,18 +186,13 @@ def _options(
 
 def _fits(replica: Served, question: ServingQuestion) -> bool:
     trace, pool = question.trace, replica.pool_blocks
-    return pool is None or blocks_for(longest_tokens(trace), question.block_tokens) <= pool
+    return pool is None or blocks_for(longest_tokens(trace), replica.shape.block_tokens) <= pool
 
 
 def _together(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:
     """Each replica computes prompts and decodes."""
-
-    def search(slower: float) -> Sustained:
-        server = question.server(replica.pool_blocks)
-        return sustained(question.trace, server, replica.step_time.scaled(slower), question.target)
-
     error = replica.constants.p90_error
-    found, slow, fast = search(1.0), search(1 + error), search(1 / (1 + error))
+    found, slow, fast = (replica_rate(replica, question, slower) for slower in (1.0, 1 + error, 1 / (1 + error)))
     rate, outcome, left = found.rate_per_s, found.outcome, bare.replicas - lost
     inside_s = question.think_s if outcome is None else outcome.latency.mean_s + question.think_s
     pace = None if outcome is None else outcome.time_per_output_token
@@ -257,6 +245,6 @@ def _stages(replica: Served, question: ServingQuestion, slower: float) -> tuple[
     }
     transfers = [bytes_for(specs, tokens) / (question.link_bytes_per_s or math.inf) for tokens in trace.prompt_tokens]
     prefill = prefill_stage(trace, [prompts[tokens] for tokens in trace.prompt_tokens], transfers, question.target)
-    server = question.server(replica.pool_blocks)
+    server = replica.shape.server(replica.pool_blocks)
     decode = decode_stage(trace, server, replica.step_time.scaled(slower), transfers, question.target)
     return prefill, decode

@@ -126,6 +126,15 @@ def format_figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "request"), counted(1_200, "request")
+    ('1 request', '1,200 requests')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def words_for_tokens(tokens: int) -> int:
     """About how many English words fit: 1,000 tokens are about 750 words, to two digits.
 

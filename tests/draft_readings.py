@@ -7,8 +7,9 @@ from pathlib import Path
 from statistics import median
 
 from planner import performance_presets
+from planner.batching.outcome import percentile
 from planner.choices import Choices, choose
-from planner.speculation import speedup
+from planner.speculation import DraftOverhead, speedup
 from planner.speed.drafting import head_model, speculate_together
 from planner.speed.work import has_experts, prepare_speed
 
@@ -96,7 +97,20 @@ def published() -> list[Draft]:
     return drafts
 
 
-def predicted(draft: Draft, overhead: float) -> float:
+def nine_of_ten(errors: Sequence[float]) -> float:
+    """The least share to both sides that holds nine of ten of *errors*, relative ones of what was predicted."""
+    sides = sorted(max(1 + error, 1 / (1 + error)) - 1 for error in errors)
+    return percentile(sides, 0.9)
+
+
+def errors_together() -> list[float]:
+    """Of the speed model against the speed-ups of many requests."""
+    factor = performance_presets.speculation_overhead().factor
+    return [predicted(draft, factor) / draft.speedup - 1 for draft in published()]
+
+
+def predicted(draft: Draft, factor: float) -> float:
+    """By the speed model, with *factor* for what engines spend besides."""
     eight_bit = performance_presets.eight_bit_formats()
     chosen = choose(Choices(model=draft.model, device=draft.device))
     model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit)
@@ -108,15 +122,15 @@ def predicted(draft: Draft, overhead: float) -> float:
         draft_tokens=draft.draft_tokens,
         users=draft.batch,
         context_tokens=500,
-        overhead=overhead,
+        overhead=DraftOverhead(factor=factor, source="", p90_error=0.0, formula_p90_error=0.0),
         draft=head_model(model, eight_bit),
     ).speedup
 
 
 def said_rightly(drafts: Sequence[Draft]) -> int:
     """How many of *drafts* the model says faster or slower of as the publication does."""
-    overhead = performance_presets.speculation_overhead().factor
-    return sum((predicted(draft, overhead) > 1) == (draft.speedup > 1) for draft in drafts)
+    factor = performance_presets.speculation_overhead().factor
+    return sum((predicted(draft, factor) > 1) == (draft.speedup > 1) for draft in drafts)
 
 
 def table() -> list[str]:

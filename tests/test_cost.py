@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.cli import main
-from planner.cost import cost, read_prices
+from planner.cost import cost, read_price
 from planner.energy import PowerShare, device_power, energy, stated_power
 from planner.errors import PlannerError
 from planner.speed.constants import Seconds
@@ -78,10 +78,10 @@ def test_more_users_make_tokens_cheaper() -> None:
     assert prices == sorted(prices, reverse=True)
 
 
-@pytest.mark.parametrize("price", [-1, True, "2", float("nan"), float("inf")])
+@pytest.mark.parametrize("price", [-1, True, "2", float("nan"), float("inf"), 1e308])
 def test_what_is_no_price_is_refused(price: object) -> None:
     with pytest.raises(PlannerError, match=r"rtx-4090 = .* is not a price"):
-        read_prices({"rtx-4090": price}, "prices.toml")
+        read_price("rtx-4090", price, "prices.toml")
 
 
 def test_the_cheapest_cards_that_do_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

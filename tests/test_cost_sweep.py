@@ -1,12 +1,12 @@
 """What a token costs over users, with its range; and the words for prices, offers and energy."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from planner.choices import Choices
 from planner.cost import cost
-from planner.cost_sweep import cost_at, cost_over_users
+from planner.cost_sweep import cost_over_users
 from planner.cost_text import cost_sentence, cost_title, energy_sentence, money, offer_name, offer_sentence, offer_title
 from planner.energy import stated_power
 from planner.offers import find_offers
@@ -16,24 +16,29 @@ from tests.test_speed_sweeps import CONSTANTS, MODEL
 ASKED = {"price_per_hour": 2.0, "prompt_tokens": 1_024, "output_tokens": 256}
 
 
-def test_a_point_is_the_cost_with_its_range() -> None:
-    point = cost_at(MODEL, CONSTANTS, users=8, **ASKED)
-    assert point.cost == cost(MODEL, CONSTANTS, users=8, **ASKED)
-    assert point.low < point.cost.output_per_million < point.high
-    assert point.high / point.cost.output_per_million == pytest.approx(1 + CONSTANTS.p90_error)
+def test_every_figure_of_a_cost_has_the_range_of_the_step() -> None:
+    """A step that takes 1 + error times as long makes tokens as much dearer, and as many fewer."""
+    found = asdict(cost(MODEL, CONSTANTS, users=8, **ASKED))
+    slow = 1 + CONSTANTS.p90_error
+    for name in ("output_per_million", "prompt_per_million", "request"):
+        assert found[f"{name}_low"] < found[name] < found[f"{name}_high"]
+        assert found[f"{name}_high"] / found[name] == pytest.approx(slow)
+    for name in ("output_tokens_per_s", "prompt_tokens_per_s"):
+        assert found[f"{name}_low"] < found[name] < found[f"{name}_high"]
+        assert found[name] / found[f"{name}_low"] == pytest.approx(slow)
 
 
 def test_the_more_share_the_hour_the_cheaper_a_token() -> None:
     points = cost_over_users(MODEL, CONSTANTS, most_users=100, also=(33,), **ASKED)
-    prices = [point.cost.output_per_million for point in points]
+    prices = [point.output_per_million for point in points]
     assert prices == sorted(prices, reverse=True)
-    assert {1, 33, 100} <= {point.cost.users for point in points}
+    assert {1, 33, 100} <= {point.users for point in points}
 
 
 def test_prices_in_words() -> None:
     """Eight users: the hour's 2.00 over the tokens of an hour, prompts paid apart."""
-    own, alone = (cost_at(MODEL, CONSTANTS, users=users, **ASKED) for users in (8, 1))
-    assert cost_title(own, "EUR") == f"A million tokens of answers cost {money(own.cost.output_per_million)} EUR"
+    own, alone = (cost(MODEL, CONSTANTS, users=users, **ASKED) for users in (8, 1))
+    assert cost_title(own, "EUR") == f"A million tokens of answers cost {money(own.output_per_million)} EUR"
     said = cost_sentence(own, alone, "EUR")
     assert said.startswith("8 users at once, requests of 1,024 + 256 tokens, 2.00 EUR an hour for all cards: between ")
     assert "One user alone would pay " in said
@@ -41,9 +46,9 @@ def test_prices_in_words() -> None:
 
 
 def test_energy_of_a_stated_power_has_the_range_of_the_time_alone() -> None:
-    point = cost_at(MODEL, CONSTANTS, users=8, power=stated_power(700), **ASKED)
-    assert point.cost.energy is not None
-    assert "at 700 W for all cards" in energy_sentence(point.cost.energy)
+    point = cost(MODEL, CONSTANTS, users=8, power=stated_power(700), **ASKED)
+    assert point.energy is not None
+    assert "at 700 W for all cards" in energy_sentence(point.energy)
 
 
 def test_offers_in_words() -> None:

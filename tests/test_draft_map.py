@@ -5,11 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.choices import Choices
+from planner.cli import main
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.draft_trade import DraftWish, draft_points
+from planner.engines import ENGINES
+from planner.performance_presets import drafts
 from planner.presets import load_preset
-from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
-from planner.speculation import speculate
+from planner.published_drafts import METHODS, MODEL, method_hint, published_acceptance, smaller_siblings
+from planner.speculation import DraftOverhead, speculate
 from planner.speculation_text import (
     alone_sentence,
     draft_name,
@@ -27,10 +30,12 @@ from planner.speed.draft_map import (
     over_users,
     together_map,
 )
+from planner.weights import active_parameters
 from tests.test_speed_sweeps import CONSTANTS
 from tests.test_speed_sweeps import MODEL as H100
 
-DRAFTING = Drafting(model=H100, constants=CONSTANTS, context_tokens=2_048, overhead=1.17, draft_cost=0.1)
+OVERHEAD = DraftOverhead(factor=1.17, source="", p90_error=0.2, formula_p90_error=0.4)
+DRAFTING = Drafting(model=H100, constants=CONSTANTS, context_tokens=2_048, overhead=OVERHEAD, draft_cost=0.1)
 
 
 @given(st.integers(1, 16), st.sampled_from([1, 8, 64, 512]))
@@ -123,3 +128,78 @@ def test_what_the_fastest_draft_takes() -> None:
     assert f"takes {points[1].lost_tokens:,} tokens: each of 4 users keeps" in said
     assert "less than the 100,000 asked for" in trade_sentence(points[:2], 4, 100_000)
     assert trade_sentence(points[:1], 4, 8_192).startswith("None of these drafts")
+
+
+def test_a_sibling_computes_at_most_a_quarter_of_what_the_model_does() -> None:
+    """DeepSeek-V4-Flash has 13 billion active parameters and V3 37 billion: hardly cheaper a token."""
+    for name in (
+        "deepseek-v3",
+        "llama-3.3-70b",
+        "qwen3-32b",
+        "qwen3-30b-a3b",
+        "gemma-3-27b",
+        "kimi-k2",
+        "gpt-oss-120b",
+    ):
+        model = load_preset(name)
+        for sibling in smaller_siblings(model):
+            assert 4 * active_parameters(load_preset(sibling.name)) <= active_parameters(model)
+    assert smaller_siblings(load_preset("deepseek-v3")) == ()
+    assert "qwen3-0.6b" in [preset.name for preset in smaller_siblings(load_preset("qwen3-30b-a3b"))]
+
+
+@pytest.mark.parametrize("method", sorted({draft.method for draft in drafts().values()}))
+def test_a_published_method_that_is_named_as_a_draft_is_explained(method: str) -> None:
+    """Each is planned under a name, or is said not to be, with what is."""
+    hint = method_hint(method)
+    planned = [kind for kind, methods in METHODS.items() if method in methods]
+    if planned in ([], [MODEL]):
+        assert hint.endswith("Without a model of their own draft: mtp, eagle, ngram.")
+    else:
+        assert hint == f"{method} is planned as {planned[0]}."
+    assert method_hint(method.lower().replace("-", "")) == hint
+
+
+@pytest.mark.parametrize("command", ["plan", "speculate", "table of drafts"])
+def test_an_unknown_draft_says_what_may_be_named(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    card = ["--model", "llama-3.1-8b", "--device", "rtx-4090"]
+    drafting = ["--acceptance", "0.7", "--draft-tokens", "4"]
+    words = {
+        "plan": ["plan", *card, "--draft-model", "medusa", "--draft-tokens", "4"],
+        "speculate": ["speculate", *card, "--batch", "1", *drafting, "--draft-model", "medusa"],
+        "table of drafts": ["speculate", *card, "--batch", "1", "--draft", "medusa=0.7"],
+    }
+    assert main(words[command]) == 2
+    said = capsys.readouterr().err
+    assert "Medusa is published (kvbudget drafts) but not planned: it drafts trees." in said
+    assert said.endswith("Without a model of their own draft: mtp, eagle, ngram.\n")
+
+
+ENGINE_WORDS = {
+    "minimum": "most engines refuse it: draft with a model of the same vocabulary",
+    "transformers": "assistant_tokenizer",
+    "llama_cpp": "llama.cpp refuses it",
+    "ik_llama_cpp": "llama.cpp refuses it",
+    "ollama": "llama.cpp refuses it",
+    "vllm": "use_heterogeneous_vocab",
+    "sglang": "SGLang refuses it",
+    "tensorrt_llm": "most engines refuse it",
+    "lmdeploy": "most engines refuse it",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_draft_in_another_vocabulary_is_warned_of_wherever_one_is_named(
+    engine: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Llama-2 has 32,000 tokens, Llama-3.1 128,256; Llama-3.2 shares the latter."""
+    card = ["--model", "llama-3.1-8b", "--device", "h100-sxm", "--engine", engine, "--speed-engine", "vllm"]
+    together = ["speculate", *card, "--batch", "1"]
+    one = [*together, "--acceptance", "0.7", "--draft-tokens", "4", "--draft-model"]
+    for words in ([*one, "llama-2-7b"], [*together, "--draft", "llama-2-7b=0.7"]):
+        assert main(words) in (0, 1)
+        said = capsys.readouterr().out
+        assert "cannot be checked token by token, and " in said
+        assert ENGINE_WORDS[engine] in said
+    assert main([*one, "llama-3.2-1b"]) in (0, 1)
+    assert "vocabulary" not in capsys.readouterr().out

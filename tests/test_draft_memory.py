@@ -205,7 +205,7 @@ def test_the_commands_print_what_the_library_says(capsys: pytest.CaptureFixture[
     assert main(["speculate", *words, "--batch", "1", "--draft", "llama-3.2-1b=0.8"]) == 0
     assert capsys.readouterr().out.startswith("llama-3.2-1b gives ")
     assert main(["speculate", *words, "--batch", "1", "--draft", "ngram=0"]) == 0
-    assert capsys.readouterr().out.startswith("None of these drafts makes 1 requests faster.")
+    assert capsys.readouterr().out.startswith("None of these drafts makes 1 request faster.")
 
 
 @pytest.mark.parametrize("wish", ["eagle", "=0.7", "eagle=", "eagle=NaN", "eagle=-1", "eagle=2", "eagle=1e999"])

@@ -1,6 +1,7 @@
 """Speculation for many requests at once: laws, and whether published drafts made things faster or slower."""
 
 import json
+import math
 from statistics import median
 
 import pytest
@@ -10,11 +11,24 @@ from hypothesis import strategies as st
 from planner import performance_presets
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.speculation import DraftOverhead
 from planner.speculation_text import PASSES
 from planner.speed.drafting import BatchSpeculation, speculate_together
 from planner.speed.work import Model
-from tests.draft_readings import READINGS, RIGHT_LIMIT, predicted, published, said_rightly, table
+from tests.draft_readings import (
+    READINGS,
+    RIGHT_LIMIT,
+    errors_together,
+    formula_errors,
+    nine_of_ten,
+    predicted,
+    published,
+    said_rightly,
+    table,
+)
 from tests.test_speed import CONSTANTS, dense, prepared
+
+NOTHING_BESIDES = DraftOverhead(factor=1.0, source="", p90_error=0.24, formula_p90_error=0.39)
 
 
 def test_the_stored_overhead_is_the_middle_of_the_light_readings() -> None:
@@ -22,6 +36,13 @@ def test_the_stored_overhead_is_the_middle_of_the_light_readings() -> None:
     overhead = performance_presets.speculation_overhead()
     assert round(median(light), 2) == overhead.factor
     assert f"the middle of {len(light)} " in overhead.source
+
+
+def test_the_stored_ranges_hold_nine_of_ten_published_speedups() -> None:
+    """To two digits, rounded up."""
+    overhead = performance_presets.speculation_overhead()
+    assert math.ceil(100 * nine_of_ten(errors_together())) / 100 == overhead.p90_error
+    assert math.ceil(100 * nine_of_ten(formula_errors())) / 100 == overhead.formula_p90_error
 
 
 def test_faster_or_slower_is_said_rightly_of_30_in_34() -> None:
@@ -43,7 +64,7 @@ def test_the_tables_of_drafts_in_method_md_are_what_the_readings_give() -> None:
 
 def together(model: Model, **options: float) -> BatchSpeculation:
     given = {"acceptance": 0.7, "draft_tokens": 4, "users": 8, "context_tokens": 1_000, "draft_cost": 0.1, **options}
-    return speculate_together(model, CONSTANTS, overhead=1.0, **given)  # type: ignore[arg-type]
+    return speculate_together(model, CONSTANTS, overhead=NOTHING_BESIDES, **given)  # type: ignore[arg-type]
 
 
 @given(st.integers(0, 16), st.integers(1, 500), st.floats(0, 1))

@@ -15,13 +15,16 @@ from planner.cli import main
 from planner.errors import BadFile, PlannerError, UnknownName
 from planner.offers import find_offers, find_rate_offers
 from planner.price_files import parse_prices, prices_toml
+from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion, serving_options
 
 PRICES = {"rtx-4090": 0.4, "rtx-3090": 0.2, "h100-sxm": 2.5}
 CHOICES = Choices(model="llama-3.1-8b", context=2_048, users=64)
 LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(median_tokens=60, sigma=0.7, max_tokens=400)
 QUESTION = ServingQuestion(
-    trace=synthetic_trace(80, *LENGTHS, 1.0), target=Target(first_token_s=1.0, token_s=0.03), slots=16
+    trace=synthetic_trace(80, *LENGTHS, 1.0),
+    target=Target(first_token_s=1.0, token_s=0.03),
+    replica=ShapeWish(slots=16),
 )
 ARRIVALS = ["cost", "--model", "llama-3.1-8b", "--prompt", "500", "--output", "100"]
 WORDS = [*ARRIVALS, "--users", "16"]
@@ -85,7 +88,7 @@ def test_a_higher_rate_is_never_cheaper(rate: float, factor: float, spare: int) 
 
 
 def test_cards_that_miss_the_target_alone_are_left_out() -> None:
-    slow = ServingQuestion(trace=QUESTION.trace, target=Target(token_s=0.01), slots=16)
+    slow = ServingQuestion(trace=QUESTION.trace, target=Target(token_s=0.01), replica=ShapeWish(slots=16))
     found = find_rate_offers(CHOICES, PRICES, slow, 1.0, "vllm")
     assert all(offer.token_s <= 0.01 for offer in found)
     assert (
@@ -112,6 +115,28 @@ def test_a_spreadsheet_is_a_table_of_prices() -> None:
     assert parse_prices(text.encode(), "prices.csv", is_csv=True) == {"rtx-4090": 0.4, "h100-sxm": 2.5}
 
 
+@pytest.mark.parametrize("header", ["device{0}price_per_hour", "DEVICE{0}Price per hour", "price_per_hour{0} Device"])
+@pytest.mark.parametrize("price", ["0.40", "0,40"])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_spreadsheets_own_way_of_writing_prices_is_read(separator: str, price: str, header: str) -> None:
+    cells = ["rtx-4090", f'"{price}"'] if header.lower().startswith("device") else [f'"{price}"', "rtx-4090"]
+    text = f"{header.format(separator)}\n{separator.join(cells)}\n"
+    assert parse_prices(text.encode(), "prices.csv", is_csv=True) == {"rtx-4090": 0.4}
+
+
+@pytest.mark.parametrize(
+    ("content", "is_csv", "places"),
+    [
+        (b"device,price_per_hour\n4090,1\nl4,2\nrtx-4090,3\n", True, r"1 \(row 2\) and 3 \(row 4\)"),
+        (b"device;price_per_hour\nrtx-4090;1\nrtx-4090;1\n", True, r"1 \(row 2\) and 1 \(row 3\)"),
+        (b"rtx-4090 = 1\n4090 = 2\n", False, r"1 \(as rtx-4090\) and 2 \(as 4090\)"),
+    ],
+)
+def test_a_card_with_two_prices_is_refused_with_both_places(content: bytes, is_csv: bool, places: str) -> None:
+    with pytest.raises(BadFile, match=f"two prices of rtx-4090: {places}; keep one of them"):
+        parse_prices(content, "prices", is_csv=is_csv)
+
+
 @pytest.mark.parametrize(
     ("content", "is_csv", "sentence"),
     [
@@ -121,6 +146,9 @@ def test_a_spreadsheet_is_a_table_of_prices() -> None:
         (b"card,euros\n4090,1\n", True, "needs the columns device and price_per_hour"),
         (b"device,price_per_hour\n4090\n", True, "4090 = '' is not a price"),
         (b"device,price_per_hour\n4090,cheap\n", True, "4090 = 'cheap' is not a price"),
+        (b"device;price_per_hour\n4090;1,234\n", True, "4090 = '1,234' is not a price"),
+        (b"device,price_per_hour\n4090,1e308\n", True, "4090 = 1e.308 is not a price"),
+        (b"device,device,price_per_hour\n4090,l4,1\n", True, "once each, between commas, semicolons, tabs"),
         (b"device,price_per_hour\n4090,nan\n", True, "4090 = nan is not a price"),
         (b"device,price_per_hour\n4090,-1\n", True, "4090 = -1.0 is not a price"),
         (b"\xff\xfe\x00\x01\x80", True, "is not text"),

@@ -166,6 +166,7 @@ ELSEWHERE = {
     ("plan, an engine", "display"): "a share of the whole card: a screen only decides whether it starts",
     ("speed, an engine", "display"): "the same",
     ("capacity, a workload", "max_num_batched_tokens"): "all its prompts together are shorter than any step",
+    ("simulate, a workload", "max_num_batched_tokens"): "the same",
 }
 """Options that change nothing that a mode shows, and are right not to."""
 

@@ -14,6 +14,7 @@ from planner.errors import PlannerError
 from planner.export import to_json
 from planner.paced import MeasuredRate, paced
 from planner.served import served
+from planner.server_shape import ShapeWish
 from planner.speed.work import decode_work
 from tests.test_calibration import LOCAL, MACHINE
 
@@ -33,7 +34,7 @@ def test_without_a_profile_the_engines_constants_are_used() -> None:
 def test_a_machine_that_was_timed_serves_as_fast_as_it_was(tmp_path: Path) -> None:
     """16 layers of a millisecond, bytes at 10 GB/s; whatever else is asked of the machine takes the same steps."""
     choices = replace(LOCAL, context=100, users=1, profile=machine_file(tmp_path))
-    replica = served(choices, slots=4, block_tokens=16, speed_engine="vllm")
+    replica = served(choices, ShapeWish(slots=4), speed_engine="vllm")
     assert replica.constants.source == "measured on Xeon, 0 passes"
     work = decode_work(replica.model, 4, 0)
     assert replica.step_time.by_sequences[4] / 1e15 == pytest.approx(16 * 1e-3 + work.read_bytes / 10e9)

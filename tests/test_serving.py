@@ -12,11 +12,14 @@ from planner.batching.trace import Lengths, synthetic_trace
 from planner.choices import Choices
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.server_shape import ShapeWish
 from planner.serving import ServingOption, ServingQuestion, serving_options
 
 LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(median_tokens=60, sigma=0.7, max_tokens=400)
 QUESTION = ServingQuestion(
-    trace=synthetic_trace(80, *LENGTHS, 1.0), target=Target(first_token_s=1.0, token_s=0.03), slots=16
+    trace=synthetic_trace(80, *LENGTHS, 1.0),
+    target=Target(first_token_s=1.0, token_s=0.03),
+    replica=ShapeWish(slots=16),
 )
 CHOICES = Choices(model="llama-3.1-8b", device="h100-sxm")
 WORDS = ["capacity", "--model", "llama-3.1-8b", "--device", "h100-sxm"]

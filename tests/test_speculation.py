@@ -154,4 +154,4 @@ def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[
     assert printed["best_draft_tokens"] == result.best_draft_tokens == 1
     assert printed["break_even_acceptance"] == result.break_even_acceptance
     assert main(words) == 0
-    assert capsys.readouterr().out.startswith("Slower, 0.79 times the speed without a draft: a pass yields 1.43 tokens")
+    assert capsys.readouterr().out.startswith("Slower, 0.79 (0.57 to 1.10) times the speed without a draft: a pass")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from planner.batching.outcome import Bar, Outcome, work_share
-from planner.batching.queueing import waiting_by_formula
+from planner.batching.queueing import Waiting, WhyNoFormula, waiting_by_formula
 from planner.batching.server import Schedule
 from planner.batching_text import NAMES, TERMS, pool_sentence, time_words
 from planner.queue_text import formula_sentence
@@ -16,6 +16,7 @@ from ui.batch_setting import Setting
 from ui.export import download_buttons
 from ui.figure import figure
 from ui.html_table import html_table, swatches
+from ui.requests import FILE
 from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
 
 TABLE_ROWS = 200
@@ -118,4 +119,10 @@ def queue_section(found: Setting, outcome: Outcome) -> None:
     """How long requests wait for a slot, beside the formula for such queues."""
     if found.rate is None or found.wish.is_closed:
         return
-    st.markdown(formula_sentence(outcome, waiting_by_formula(outcome, found.slots, found.rate), found.wish.in_steps))
+    st.markdown(formula_sentence(outcome, _formula(found, outcome), found.wish.in_steps))
+
+
+def _formula(found: Setting, outcome: Outcome) -> Waiting | WhyNoFormula:
+    assert found.rate is not None
+    at_random = found.wish.kind != FILE
+    return waiting_by_formula(outcome, found.servers[Schedule.CONTINUOUS], found.step_time, found.rate, at_random)

@@ -14,6 +14,7 @@ from planner.batching_text import NAMES
 from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.served import Served, mean_tokens, served
+from planner.server_shape import ShapeWish
 from ui import own_config
 from ui.pace import Pace, PaceWish, ready
 from ui.requests import AT_RANDOM, FILE, Wish, drawn_trace, file_trace
@@ -155,7 +156,8 @@ def _sample(trace: Trace) -> Trace:
 def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:
     asked = replace(choices, context=mean_tokens(trace), users=1)
     architecture, wish = own_config.architecture(), pace.wish
-    found = served(asked, server.slots, server.block_tokens, wish.engine, architecture, wish.measured)
+    shape = ShapeWish(slots=server.slots, step_tokens=server.chunk_tokens, block_tokens=server.block_tokens)
+    found = served(asked, shape, wish.engine, architecture, wish.measured)
     if found.pool_blocks == 0:
         raise PlannerError(
             f"{answer.model} leaves no room for caches on {answer.device}: see Plan for what would make room."

@@ -18,6 +18,7 @@ from planner.batching_text import (
 )
 from planner.choices import Choices
 from planner.errors import PlannerError
+from planner.server_shape import ShapeWish
 from planner.serving import MAX_DEVICES, ServingOption, ServingQuestion, serving_options
 from planner.units import format_seconds
 from ui import fields, own_config
@@ -83,8 +84,9 @@ def _cluster(plan: Scenario, found: Setting, target: Target, wish: PaceWish) -> 
         target=target,
         device_count=cards,
         node_devices=node,
-        slots=found.slots,
-        block_tokens=found.servers[Schedule.CONTINUOUS].block_tokens,
+        replica=ShapeWish(
+            slots=found.slots, block_tokens=found.servers[Schedule.CONTINUOUS].block_tokens, whole_prompts=True
+        ),
         think_s=think or 0.0,
         link_bytes_per_s=None if link is None else link * 1e9,
     )

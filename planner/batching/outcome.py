@@ -14,7 +14,10 @@ Number = TypeVar("Number", int, float)
 
 @dataclass(slots=True, kw_only=True)
 class Timings:
-    """Ticks of each request, in the order of the trace. *busy* are ticks during which a request held a slot, summed."""
+    """Ticks of each request, in the order of the trace. *busy* are ticks during which a request held a slot, summed.
+
+    *waits_for_pool*: somebody waited beside a free slot, for blocks.
+    """
 
     arrivals: list[int]
     starts: list[int]
@@ -23,6 +26,7 @@ class Timings:
     busy: int = 0
     steps: int = 0
     preemptions: int = 0
+    waits_for_pool: bool = False
     tiers: list[TierUse] = field(default_factory=list)
     bars: "list[Bar]" = field(default_factory=list)
 
@@ -57,7 +61,8 @@ class Outcome:
     *time_per_output_token* is that of the tokens after the first, over requests with more than one.
     *slot_wait_s*: from arrival until a slot is taken, *service_s* from then to the answer, both means;
     *service_variation*: standard deviation ÷ mean of the latter. *mean_in_system* is Little's N: requests inside,
-    averaged over time, and that is requests_per_s · latency. *preemptions* that no tier took were computed again.
+    averaged over time, and that is requests_per_s · latency. *waits_for_pool*: somebody waited beside a free slot, for
+    blocks. *preemptions* that no tier took were computed again.
     """
 
     requests: int
@@ -74,6 +79,7 @@ class Outcome:
     mean_in_system: float
     slot_use: float
     steps: int
+    waits_for_pool: bool
     preemptions: int
     tiers: tuple[TierUse, ...]
     pool: PoolUse | None
@@ -110,6 +116,7 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         mean_in_system=sum(latencies) / (end - begin),
         slot_use=timings.busy / ((end - begin) * slots),
         steps=timings.steps,
+        waits_for_pool=timings.waits_for_pool,
         preemptions=timings.preemptions,
         tiers=tuple(timings.tiers),
         pool=pool,

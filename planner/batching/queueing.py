@@ -1,9 +1,15 @@
 """Waiting by formula, where the server is simple enough: to check the simulator, and to say when it is not needed."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from planner.batching.outcome import Outcome
+from planner.batching.server import Schedule, Server
+from planner.batching.step_time import StepTime
 from planner.errors import PlannerError
+
+SAME_STEP = 1.1
+"""A full step of at most so many times that of one request alone is the same: the formula then holds to a quarter."""
 
 
 def erlang_c(servers: int, load: float) -> float:
@@ -42,11 +48,32 @@ def waiting(requests_per_s: float, service_s: float, variation: float, servers: 
     return Waiting(share=share, mean_s=mean_s, utilisation=load / servers)
 
 
-def waiting_by_formula(outcome: Outcome, slots: int, requests_per_s: float) -> Waiting | None:
-    """What M/G/c says of *outcome*'s slots, from how long requests held one there; ``None`` where the load is too much.
+class WhyNoFormula(StrEnum):
+    """What makes a server another queue than M/G/c, in words."""
 
-    Simulated service times already depend on how busy the slots were: where steps do not, the two agree.
+    BATCHES = "a whole batch starts and ends together, so that no slot is free by itself"
+    RHYTHM = "requests come in a rhythm of their own, not at random"
+    POOL = "the pool, not the slots, decides who waits"
+    STEPS = "a step takes longer the more requests are in it, so that a slot is held longer the busier the server is"
+    TOO_MANY = "more come than the slots can take, so that the wait grows without end"
+
+
+def waiting_by_formula(
+    outcome: Outcome, server: Server, step_time: StepTime, requests_per_s: float, at_random: bool = True
+) -> Waiting | WhyNoFormula:
+    """What M/G/c says of *outcome*'s slots, from how long requests held one there; else why it does not hold.
+
+    Requests come *at_random*, as a Poisson process, or in a rhythm of their own.
     """
-    if requests_per_s * outcome.service_s >= slots:
-        return None
-    return waiting(requests_per_s, outcome.service_s, outcome.service_variation, slots)
+    alone, full = step_time.by_sequences[1], step_time.by_sequences[server.slots]
+    reasons = (
+        (server.schedule is Schedule.STATIC, WhyNoFormula.BATCHES),
+        (not at_random, WhyNoFormula.RHYTHM),
+        (outcome.waits_for_pool or outcome.preemptions > 0, WhyNoFormula.POOL),
+        (full > SAME_STEP * alone, WhyNoFormula.STEPS),
+        (requests_per_s * outcome.service_s >= server.slots, WhyNoFormula.TOO_MANY),
+    )
+    for holds, why in reasons:
+        if holds:
+            return why
+    return waiting(requests_per_s, outcome.service_s, outcome.service_variation, server.slots)

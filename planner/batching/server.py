@@ -103,9 +103,14 @@ class Server:
                 f"Every prompt must be longer than the {self.shared_tokens:,} tokens in shared blocks; "
                 f"the shortest has {min(trace.prompt_tokens):,}."
             )
+        longest = longest_tokens(trace)
+        if self.reserved_tokens is not None and self.reserved_tokens < longest:
+            raise PlannerError(
+                f"reserved_tokens = {self.reserved_tokens:,} is less than the longest request of {longest:,} tokens: a "
+                "server without paging reserves at least so many for each."
+            )
         if self.pool_blocks is None:
             return
-        longest = longest_tokens(trace)
         needed = self.shared_blocks + self.own_blocks(longest)
         if needed > self.pool_blocks:
             raise PlannerError(

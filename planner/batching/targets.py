@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from planner.batching.outcome import Outcome
 from planner.batching.server import Server
@@ -9,12 +10,15 @@ from planner.batching.simulate import simulate, timings_of
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.batching.trace import Trace, check_rate
 from planner.errors import PlannerError
+from planner.units import counted
 
 FIRST_TOKEN, PACE, THROUGHPUT = "time to first token", "time per token", "throughput"
 """What a rate ends at."""
 _OCTAVES = tuple(2.0**-power for power in (10, 7, 5, 4, 3, 2, 1, 0))
 _PARTS = 8
 _ROUNDS = 2
+ENOUGH = 400
+"""Requests from which twenty and more lie beyond the 95th percentile."""
 MANY = 4
 """So many times the slots are enough requests for a server to be full for a while."""
 
@@ -58,6 +62,19 @@ class Sustained:
     saturated_per_s: float
     limit: str
     outcome: Outcome | None
+
+
+def few_requests(requests: int, slots: int) -> tuple[str, ...]:
+    """That percentiles of so few *requests* rest on a handful of them, or *slots* are hardly full; nothing of many."""
+    enough = max(ENOUGH, MANY * slots)
+    if requests >= enough:
+        return ()
+    why = []
+    if requests < ENOUGH:
+        why.append(f"the 95th percentile rests on the slowest {max(1, requests - ceil(0.95 * requests)):,} alone")
+    if requests < MANY * slots:
+        why.append(f"a server with {counted(slots, 'slot')} is hardly ever full")
+    return (f"Of {counted(requests, 'request')} {' and '.join(why)}: give {enough:,} or more for a figure to rely on.",)
 
 
 def at_rate(trace: Trace, requests_per_s: float) -> Trace:

@@ -87,15 +87,18 @@ def synthetic_trace(
 ) -> Trace:
     """*requests* drawn by *seed*: Poisson arrivals at *requests_per_s*, or all present at the start without a rate.
 
+    A seed's lengths are the same at every rate, and its arrivals come in the same rhythm, faster or slower.
     Where all prompts begin with the same *shared_prefix_tokens*, none is shorter than these and one token of its own.
     """
     if not 1 <= requests <= MAX_REQUESTS:
         raise PlannerError(f"requests = {requests:,} is not possible: it must be between 1 and {MAX_REQUESTS:,}.")
     random_numbers = random.Random(seed)
+    prompt_tokens = tuple(max(shared_prefix_tokens + 1, t) for t in prompts.draw(requests, random_numbers))
+    output_tokens = outputs.draw(requests, random_numbers)
     return Trace(
         arrivals_s=poisson_arrivals(requests, requests_per_s, random_numbers),
-        prompt_tokens=tuple(max(shared_prefix_tokens + 1, t) for t in prompts.draw(requests, random_numbers)),
-        output_tokens=outputs.draw(requests, random_numbers),
+        prompt_tokens=prompt_tokens,
+        output_tokens=output_tokens,
         source=f"drawn with seed {seed}",
     )
 

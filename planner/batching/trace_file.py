@@ -1,12 +1,13 @@
 """Request traces from CSV files: this project's columns, those of the public Azure traces and of BurstGPT."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 
 from planner.batching.trace import MAX_REQUESTS, Trace
+from planner.csv_rows import SEPARATORS, columns, decimal, read_rows
 from planner.errors import BadFile
 from planner.units import shorten
 
@@ -33,12 +34,12 @@ _LAYOUTS = (
 def read_trace(lines: Iterable[str], file: str, limit: int = MAX_REQUESTS) -> Trace:
     """The first *limit* requests of a CSV text; *file* is its name in complaints.
 
-    Arrivals are seconds or dates, and count from the first one. Rows without an answer (0 tokens) are failed requests:
-    they are left out and counted. Raises BadFile naming the row at fault.
+    Columns go by their names whatever the case, between commas, semicolons or tabs. Arrivals are seconds or dates, and
+    count from the first one. Rows without an answer (0 tokens) are failed requests: they are left out and counted.
+    Raises BadFile naming the row at fault.
     """
-    rows = csv.reader(lines)
     try:
-        header = [name.strip().lstrip("\ufeff") for name in next(rows, [])]
+        header, rows = read_rows(lines)
         requests, skipped = _read_rows(rows, _columns(header, file), file, limit)
     except csv.Error as error:
         raise BadFile(f"{shorten(file)} is not a CSV file: {error}.") from error
@@ -57,17 +58,20 @@ def read_trace(lines: Iterable[str], file: str, limit: int = MAX_REQUESTS) -> Tr
     )
 
 
-def _columns(header: list[str], file: str) -> tuple[int, int, int]:
+def _columns(header: Sequence[str], file: str) -> tuple[int, ...]:
     for layout in _LAYOUTS:
-        names = (layout.arrival, layout.prompt, layout.output)
-        if all(name in header for name in names):
-            return header.index(names[0]), header.index(names[1]), header.index(names[2])
+        found = columns(header, (layout.arrival, layout.prompt, layout.output))
+        if found is not None:
+            return found
     known = "; ".join(f"{layout.arrival}, {layout.prompt}, {layout.output}" for layout in _LAYOUTS)
-    raise BadFile(f"{shorten(file)} has none of the column sets that a trace may have: {known}.")
+    raise BadFile(
+        f"{shorten(file)} has none of the column sets that a trace may have: {known}. Name its columns so in the first "
+        f"line, once each, between {', '.join(SEPARATORS.values())}."
+    )
 
 
 def _read_rows(
-    rows: Iterator[list[str]], columns: tuple[int, int, int], file: str, limit: int
+    rows: Iterator[list[str]], places: tuple[int, ...], file: str, limit: int
 ) -> tuple[list[tuple[float, int, int]], int]:
     requests: list[tuple[float, int, int]] = []
     skipped = 0
@@ -77,8 +81,8 @@ def _read_rows(
         if len(requests) == limit:
             break
         try:
-            prompt, output = int(row[columns[1]]), int(row[columns[2]])
-            arrival = _seconds(row[columns[0]])
+            prompt, output = int(row[places[1]]), int(row[places[2]])
+            arrival = _seconds(row[places[0]])
             if not isfinite(arrival) or min(prompt, output) < 0:
                 raise ValueError(row)
         except (ValueError, IndexError) as error:
@@ -92,7 +96,7 @@ def _read_rows(
 
 def _seconds(text: str) -> float:
     """Seconds as a number, or a date and time; one without a zone is UTC, for only differences count."""
-    readers: tuple[Callable[[str], float], ...] = (float, _date_seconds)
+    readers: tuple[Callable[[str], float], ...] = (decimal, _date_seconds)
     for reader in readers:
         try:
             return reader(text)

@@ -1,17 +1,21 @@
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from planner.answer import beyond_model
 from planner.batching.targets import MANY, Target
 from planner.batching.trace import check_rate, longest_tokens
+from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, speed_engine, unused_in_speed
 from planner.commands.requests import LEAST_REQUESTS, add_requests, requests_from, unused_requests
+from planner.commands.shape import add_shape, server_wish
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.model_files import load_model
+from planner.served import USUAL_SLOTS
+from planner.server_shape import server_shape
 from planner.serving import ServingQuestion, serving_options
 from planner.units import parse_bytes
 
@@ -29,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--rate", type=number, help="requests a second that are expected")
     target.add_argument("--think", type=number, default=0.0, help="seconds that a user reads before asking again")
     server = parser.add_argument_group("a replica")
-    server.add_argument("--slots", type=whole, default=256, help="requests that run at once; default 256")
-    server.add_argument("--block-tokens", type=whole, default=16, help="tokens of a cache block; default 16")
-    server.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
+    add_shape(server, USUAL_SLOTS)
     server.add_argument("--link", help="prefill and decode apart too: a link between replicas, a second, such as 50GB")
     add_requests(parser)
     add_storage(parser)
@@ -55,26 +57,29 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     if arguments.rate is not None:
         check_rate(arguments.rate)
+    choices = choices_from(arguments, device_count=None)
+    wish = server_wish(arguments)
+    slots = server_shape(choose(replace(choices, users=1)).deployment, wish, USUAL_SLOTS).slots
     if arguments.requests is None and arguments.trace is None:
-        arguments.requests = max(LEAST_REQUESTS, MANY * arguments.slots)
+        arguments.requests = max(LEAST_REQUESTS, MANY * slots)
     question = ServingQuestion(
         trace=requests_from(arguments, 1.0),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
         device_count=arguments.device_count,
         node_devices=arguments.node_devices,
-        slots=arguments.slots,
-        block_tokens=arguments.block_tokens,
-        max_num_batched_tokens=arguments.max_num_batched_tokens,
+        replica=wish,
         think_s=arguments.think,
         link_bytes_per_s=None if arguments.link is None else parse_bytes(arguments.link, "link"),
     )
-    choices = choices_from(arguments, device_count=None)
     options = serving_options(choices, question, speed_engine(arguments), measured=arguments.measured)
     if arguments.json:
         print(to_json([asdict(option) for option in options]))
     else:
         from planner.serving_text import serving_text
 
-        beyond = beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace))
-        print("\n".join([serving_text(options, question, arguments.rate), *(f"Note: {words}" for words in beyond)]))
+        notes = (
+            *options[0].notes,
+            *beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace)),
+        )
+        print("\n".join([serving_text(options, question, arguments.rate), *(f"Note: {words}" for words in notes)]))
     return DONE if options[0].rate_per_s > 0 and options[0].rate_per_s >= (arguments.rate or 0) else DOES_NOT_FIT

@@ -1,5 +1,6 @@
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,17 +17,18 @@ from planner.cost import Cost, cost
 from planner.deployment import Workload
 from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
-from planner.export import Row, to_json
-from planner.offers import find_offers, find_rate_offers
+from planner.export import to_json
+from planner.offers import Offer, RateOffer, find_offers, find_rate_offers
 from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.price_files import load_prices
+from planner.served import USUAL_SLOTS
+from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion
 from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
 _ONE = ("device", "memory", "price", "tensor_parallel", "watts", "measured", "profile", "host_memory")
-NOTHING = "No card of the table does this; ask for less context, users or speed."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     many.add_argument("--rate", type=number, help="requests a second instead of users: 95 of 100 within the latency")
     many.add_argument("--max-time-per-token", type=number, help="with --rate: seconds between tokens, at most")
     many.add_argument("--sigma", type=number, default=1.0, help="with --rate: spread of the lengths; default 1")
-    many.add_argument("--slots", type=whole, default=256, help="with --rate: requests that run at once on a replica")
+    many.add_argument(
+        "--slots",
+        type=whole,
+        help=f"with --rate: requests that run at once on a replica; default: as the engine has it, else {USUAL_SLOTS}",
+    )
     many.add_argument("--spare", type=whole, default=0, help="with --rate: replicas that may be lost; default 0")
     add_format(parser)
     parser.add_argument("--save", type=Path, metavar="FILE", help="write to this file instead of stdout")
@@ -80,10 +86,26 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
     if arguments.prices is None:
         return _one_card(arguments)
-    offers = _rate_offers(arguments) if arguments.rate is not None else _offers(arguments)
-    rows = [{**row, "currency": arguments.currency} for row in offers]
-    write(rows_as(arguments.format, rows, NOTHING), arguments.save, "--save")
-    return DONE if rows else DOES_NOT_FIT
+    rated = _rate_offers(arguments) if arguments.rate is not None else []
+    plain = _offers(arguments) if arguments.rate is None else []
+    if arguments.format == "text":
+        from planner.price_text import offers_text, rate_offers_text
+
+        text = offers_text(plain, arguments.currency)
+        if arguments.rate is not None:
+            text = rate_offers_text(rated, arguments.rate, arguments.currency)
+        write(f"{text}\n", arguments.save, "--save")
+    else:
+        offers: Sequence[Offer | RateOffer] = plain or rated
+        rows = [_row(offer) | {"currency": arguments.currency} for offer in offers]
+        write(rows_as(arguments.format, rows, ""), arguments.save, "--save")
+    return DONE if plain or rated else DOES_NOT_FIT
+
+
+def _row(offer: Offer | RateOffer) -> dict[str, object]:
+    """For files: sentences as one."""
+    row = asdict(offer)
+    return row | {"notes": " ".join(row["notes"])} if "notes" in row else row
 
 
 def _one_card(arguments: argparse.Namespace) -> int:
@@ -93,7 +115,7 @@ def _one_card(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         text = to_json(asdict(result) | {"currency": arguments.currency})
     else:
-        from planner.performance_text import cost_text
+        from planner.price_text import cost_text
 
         text = cost_text(result, arguments.currency)
     write(f"{text}\n", arguments.save, "--save")
@@ -125,8 +147,8 @@ def _cost(arguments: argparse.Namespace) -> tuple[Cost, bool]:
     return replace(result, warnings=(*as_if_it_fitted, *beyond)), memory.fits
 
 
-def _offers(arguments: argparse.Namespace) -> list[Row]:
-    found = find_offers(
+def _offers(arguments: argparse.Namespace) -> list[Offer]:
+    return find_offers(
         choices_from(
             arguments, context=arguments.prompt + arguments.output if arguments.context is None else arguments.context
         ),
@@ -137,18 +159,18 @@ def _offers(arguments: argparse.Namespace) -> list[Row]:
         min_tokens_per_s=arguments.min_tokens_per_s,
         max_first_token_s=arguments.max_ttft,
     )
-    return [asdict(offer) for offer in found]
 
 
-def _rate_offers(arguments: argparse.Namespace) -> list[Row]:
+def _rate_offers(arguments: argparse.Namespace) -> list[RateOffer]:
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
+    slots = USUAL_SLOTS if arguments.slots is None else arguments.slots
     question = ServingQuestion(
-        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, arguments.slots),
+        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, slots),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
-        slots=arguments.slots,
+        replica=ShapeWish(slots=arguments.slots),
     )
-    found = find_rate_offers(
+    return find_rate_offers(
         choices_from(arguments),
         load_prices(arguments.prices),
         question,
@@ -157,7 +179,6 @@ def _rate_offers(arguments: argparse.Namespace) -> list[Row]:
         arguments.spare,
         progress=_tell if sys.stderr.isatty() else None,
     )
-    return [asdict(offer) for offer in found]
 
 
 def _tell(device: str) -> None:

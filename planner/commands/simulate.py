@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from planner.answer import beyond_model
 from planner.batching.gains import ratios
-from planner.batching.queueing import waiting_by_formula
+from planner.batching.queueing import Waiting, waiting_by_formula
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
 from planner.batching.step_time import StepTime, affine_step_time
@@ -16,12 +16,16 @@ from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, speed_engine, unused_in_speed
 from planner.commands.requests import add_requests, requests_from, unused_requests
+from planner.commands.shape import add_shape, server_wish
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.records import dataclass
 from planner.served import mean_tokens, served
+from planner.server_shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
 
 _PROGRESS_STEP = 50_000
+USUAL_SLOTS = 8
+"""Where neither the question nor an engine says how many run at once."""
 MOST_SEEDS = 10_000
 _ONE_RUN = ("trace", "seed", "schedule", "closed_loop", "bars", "max_num_batched_tokens")
 _STATED = ("sequence_ms", "context_token_us", "prompt_token_us")
@@ -38,6 +42,7 @@ class _Steps:
     """How long steps take, *error* to both sides, and the cache blocks that there are."""
 
     times: StepTime
+    shape: ServerShape
     pool_blocks: int | None
     error: float = 0.0
     warnings: tuple[str, ...] = ()
@@ -52,11 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--closed-loop", type=whole, metavar="USERS", help="users who ask again when answered")
 
     server = parser.add_argument_group("server")
-    server.add_argument("--schedule", choices=[*Schedule], default=Schedule.CONTINUOUS)
-    server.add_argument("--slots", type=whole, default=8, help="requests that run at once; default 8")
-    server.add_argument("--block-tokens", type=whole, default=16, help="tokens of a cache block; default 16")
-    server.add_argument("--pool-blocks", type=whole, help="cache blocks; default: as many as needed")
-    server.add_argument("--max-num-batched-tokens", type=whole, help="tokens of a step, for 'chunked'")
+    server.add_argument(
+        "--schedule",
+        choices=[*Schedule],
+        help="default: chunked where a step has a limit of tokens, else continuous",
+    )
+    add_shape(server, USUAL_SLOTS)
+    server.add_argument(
+        "--pool-blocks", type=whole, help="cache blocks; default: all that the card holds, else as many as needed"
+    )
     server.add_argument("--wait-to-fill", action="store_true", help="a static batch waits until every slot is taken")
     server.add_argument("--shared-prefix", type=whole, default=0, help="tokens that all prompts begin with")
     server.add_argument("--host-us", type=number, help="evicted caches go to host memory: µs a token each way")
@@ -107,7 +116,12 @@ def unused(arguments: argparse.Namespace) -> Unused:
         yield ("at_once",), "without a --trace: all are present at the start, unless --rate says otherwise"
     if arguments.seeds is not None:
         yield _ONE_RUN, "with --seeds, which runs whole batches and refilled slots over many draws"
+    if not arguments.json:
+        yield ("bars",), "without --json, which lists them"
+    if arguments.schedule == Schedule.CONTINUOUS:
+        yield ("max_num_batched_tokens",), "with the schedule 'continuous', which computes whole prompts"
     if arguments.schedule == Schedule.STATIC or arguments.seeds is not None:
+        yield ("max_num_batched_tokens",), "with the schedule 'static', which computes whole prompts"
         yield _PAGED, "with the schedule 'static': a whole batch reserves what it needs before it starts"
         if arguments.pool_blocks is None and arguments.model is None:
             yield ("block_tokens",), "with the schedule 'static' and no --pool-blocks"
@@ -129,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.at_once:
         trace = replace(trace, arrivals_s=(0.0,) * len(trace))
     steps = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
-    server = _server(arguments, steps.pool_blocks)
+    server = _server(arguments, steps)
     outcome = simulate(
         trace,
         server,
@@ -141,13 +155,15 @@ def run(arguments: argparse.Namespace) -> int:
     ends = simulate_ends(trace, server, steps.times, steps.error, arguments.closed_loop)
     formula = None
     if arguments.rate is not None:
-        formula = waiting_by_formula(outcome, arguments.slots, arguments.rate)
+        formula = waiting_by_formula(outcome, server, steps.times, arguments.rate, at_random=arguments.trace is None)
     if arguments.json:
         fast, slow = ends or (None, None)
-        shown = asdict(outcome) | {"waiting_by_formula": formula, "step_error": steps.error}
+        holds = isinstance(formula, Waiting)
+        shown = asdict(outcome) | {"waiting_by_formula": formula if holds else None, "step_error": steps.error}
+        shown |= {"no_formula": None if holds else formula}
         print(to_json(shown | {"fast": fast, "slow": slow, "warnings": steps.warnings}))
     else:
-        from planner.performance_text import outcome_text
+        from planner.outcome_text import outcome_text
 
         print(outcome_text(outcome, formula, ends, steps.error, trace.skipped, steps.warnings))
     return DONE
@@ -161,9 +177,9 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
     for seed in range(arguments.seeds):
         arguments.seed = seed
         traces.append(requests_from(arguments, arguments.rate))
-    steps = _planned(arguments, traces[0]) if arguments.step_ms is None else _stated(arguments)
     arguments.schedule = Schedule.STATIC
-    throughput, latency = ratios(traces, _server(arguments, steps.pool_blocks), steps.times)
+    steps = _planned(arguments, traces[0]) if arguments.step_ms is None else _stated(arguments)
+    throughput, latency = ratios(traces, _server(arguments, steps), steps.times)
     if arguments.json:
         print(to_json({"seeds": arguments.seeds, "throughput": throughput, "latency": latency}))
     else:
@@ -174,13 +190,11 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _server(arguments: argparse.Namespace, pool_blocks: int | None) -> Server:
-    return Server(
-        schedule=Schedule(arguments.schedule),
-        slots=arguments.slots,
-        block_tokens=arguments.block_tokens,
-        pool_blocks=pool_blocks,
-        max_num_batched_tokens=arguments.max_num_batched_tokens,
+def _server(arguments: argparse.Namespace, steps: _Steps) -> Server:
+    plain = steps.shape.server(steps.pool_blocks)
+    return replace(
+        plain,
+        schedule=plain.schedule if arguments.schedule is None else Schedule(arguments.schedule),
         wait_to_fill=arguments.wait_to_fill,
         shared_prefix_tokens=arguments.shared_prefix,
         tiers=tuple(_tiers(arguments)),
@@ -199,32 +213,48 @@ def _tiers(arguments: argparse.Namespace) -> Iterator[Tier]:
 
 
 def _stated(arguments: argparse.Namespace) -> _Steps:
+    shape = ServerShape(
+        slots=USUAL_SLOTS if arguments.slots is None else arguments.slots,
+        step_tokens=arguments.max_num_batched_tokens,
+        block_tokens=BLOCK_TOKENS if arguments.block_tokens is None else arguments.block_tokens,
+    )
     times = affine_step_time(
-        slots=arguments.slots,
+        slots=shape.slots,
         fixed_s=arguments.step_ms / 1e3,
         per_sequence_s=arguments.sequence_ms / 1e3,
         per_context_token_s=arguments.context_token_us / 1e6,
         per_prompt_token_s=arguments.prompt_token_us / 1e6,
     )
-    return _Steps(times=times, pool_blocks=arguments.pool_blocks)
+    return _Steps(times=times, shape=shape, pool_blocks=arguments.pool_blocks)
 
 
 def _planned(arguments: argparse.Namespace, trace: Trace) -> _Steps:
     """Step times by the speed model and the blocks that memory leaves, unless they are stated."""
     choices = choices_from(arguments, context=mean_tokens(trace))
     engine = speed_engine(arguments)
-    found = served(choices, arguments.slots, arguments.block_tokens, engine, measured=arguments.measured)
+    wish = server_wish(arguments, whole_prompts=arguments.schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
+    found = served(choices, wish, engine, measured=arguments.measured, usual_slots=USUAL_SLOTS)
+    if wish.whole_prompts:
+        check_whole_prompts(found.model.deployment, arguments.schedule)
     architecture = found.model.architecture
     if found.pool_blocks == 0:
         raise PlannerError(
             f"{architecture.title} leaves no room for caches on {found.model.deployment.device.title}; "
             "see 'kvbudget plan' for what would fit."
         )
+    asked, held = arguments.pool_blocks, found.pool_blocks
+    if asked is not None and held is not None and asked > held:
+        raise PlannerError(
+            f"--pool-blocks {asked:,} are more than {found.model.deployment.device.title} holds: beside weights and "
+            f"runtime there is room for {held:,} blocks of {found.shape.block_tokens:,} tokens; give at most so many, "
+            "or leave it out."
+        )
     return _Steps(
         times=found.step_time,
-        pool_blocks=found.pool_blocks if arguments.pool_blocks is None else arguments.pool_blocks,
+        shape=found.shape,
+        pool_blocks=held if asked is None else asked,
         error=found.constants.p90_error,
-        warnings=beyond_model(architecture, longest_tokens(trace)),
+        warnings=(*found.shape.notes, *beyond_model(architecture, longest_tokens(trace))),
     )
 
 

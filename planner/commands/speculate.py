@@ -1,13 +1,13 @@
 import argparse
 from dataclasses import asdict
 
-from planner.answer import Answer, answer
+from planner.answer import Answer, answer, draft_warnings
 from planner.choices import Choices, choose, choose_draft
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
-from planner.draft import EAGLE, MTP, NGRAM
+from planner.draft import METHODS
 from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
@@ -67,7 +67,7 @@ def unused(arguments: argparse.Namespace) -> Unused:
         yield alone, "with --draft, which names each draft with its acceptance"
     elif arguments.draft_cost is not None:
         yield ("draft_model", "draft_weights"), "with --draft-cost, which says what drafting takes"
-    elif arguments.draft_model is not None and arguments.draft_model.strip().lower() in (HEAD, EAGLE, MTP, NGRAM):
+    elif arguments.draft_model is not None and arguments.draft_model.strip().lower() in (HEAD, *METHODS):
         yield ("draft_weights",), f"with --draft-model {arguments.draft_model}, which is no model of its own"
 
 
@@ -113,7 +113,7 @@ def _trade(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json([asdict(point) for point in points]))
     else:
-        from planner.performance_text import draft_points_text
+        from planner.drafting_text import draft_points_text
 
         print(draft_points_text(points, arguments.batch))
     return DONE
@@ -122,41 +122,44 @@ def _trade(arguments: argparse.Namespace) -> int:
 def _alone(arguments: argparse.Namespace) -> int:
     if arguments.draft_cost is None:
         raise PlannerError("Give --draft-cost, one drafted token as a share of one pass of the model, such as 0.1.")
-    result = speculate(arguments.acceptance, arguments.draft_tokens, arguments.draft_cost)
+    error = speculation_overhead().formula_p90_error
+    result = speculate(arguments.acceptance, arguments.draft_tokens, arguments.draft_cost, error)
     if arguments.json:
         print(to_json(result))
     else:
-        from planner.performance_text import speculation_text
+        from planner.drafting_text import speculation_text
 
         print(speculation_text(result))
     return DONE
 
 
 def _together(arguments: argparse.Namespace) -> int:
-    result, memory = _speculate_together(arguments)
-    warnings = () if memory.fits else (as_if(memory),)
+    result, memory, warnings = _speculate_together(arguments)
+    warnings = warnings if memory.fits else (as_if(memory), *warnings)
     if arguments.json:
         print(to_json(asdict(result) | {"warnings": warnings}))
     else:
-        from planner.performance_text import batch_speculation_text
+        from planner.drafting_text import batch_speculation_text
 
         print(batch_speculation_text(result, warnings))
     return DONE if memory.fits else DOES_NOT_FIT
 
 
-def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation, Answer]:
-    """What the draft is worth, and the plan whose memory it shares."""
+def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation, Answer, tuple[str, ...]]:
+    """What the draft is worth, the plan whose memory it shares, and what is wrong with that draft."""
     asked = _choices(arguments)
     chosen = choose(asked)
     ready = paced(chosen, speed_engine(arguments), arguments.measured)
     model = ready.model
     name, cost, drafter = arguments.draft_model, arguments.draft_cost, None
+    warnings: tuple[str, ...] = ()
     if name == HEAD:
         drafter = head_model(model, eight_bit_formats())
     elif name is not None:
         asked = choices_from(arguments, users=arguments.batch, draft_tokens=max(1, arguments.draft_tokens))
         draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)
         drafter = None if draft is None else draft_model(draft, model)
+        warnings = draft_warnings(draft, chosen.architecture, chosen.deployment)
         if drafter is None and cost is None:
             cost = 0.0  # the text so far costs nothing to look up
     planned = choose(asked, chosen.architecture)
@@ -169,8 +172,8 @@ def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation
         draft_tokens=arguments.draft_tokens,
         users=arguments.batch,
         context_tokens=chosen.workload.context_tokens,
-        overhead=speculation_overhead().factor,
+        overhead=speculation_overhead(),
         draft_cost=cost,
         draft=drafter,
     )
-    return found, memory
+    return found, memory, warnings

@@ -50,6 +50,28 @@ class EngineReport:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """One limit of a running server: the *setting* by which the engine knows it, and its *value* as set, by default or
+    by the card; ``None``: what memory holds, or no limit."""
+
+    setting: str
+    value: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLimits:
+    """What a server runs: *requests* at once, *step_tokens* in a step, in blocks of *block_tokens*; ``None``: not its.
+
+    *prompts_alone*: the tokens of a step are those of prompts, beside a token of each request that decodes.
+    """
+
+    requests: Limit | None = None
+    step_tokens: Limit | None = None
+    block_tokens: Limit | None = None
+    prompts_alone: bool = False
+
+
 class Engine(Protocol):
     """One engine's own arithmetic. All bytes are one device's.
 
@@ -110,6 +132,10 @@ class Engine(Protocol):
         """Why the pool is not all that weights and runtime leave, in words."""
         ...
 
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        """How many requests and tokens it takes at once."""
+        ...
+
     def report(
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
@@ -142,6 +168,9 @@ class PerRequest:
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
         return ()
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        return ServerLimits()
 
 
 class WholeCard:

@@ -5,7 +5,7 @@ from math import ceil
 
 from planner.architecture import Architecture, LatentAttention, Layer, Mixer, SharedCache, distinct_layers
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -19,11 +19,13 @@ class FreeShare(PerRequest):
         pool = share · (memory − weights − runtime),  blocks = pool / (block · bytes of a token)
 
     An engine says what a token takes in one layer, how long a block is, and what caps their number. *title* is what
-    it is called, *share_setting* the option for its share, *runtime_name* its one item beside weights and cache.
+    it is called, *share_setting* the option for its share, *block_setting* that for a block, *runtime_name* its one
+    item beside weights and cache.
     """
 
     title: str
     share_setting: str
+    block_setting: str
     runtime_name: str
     cache_basis = Basis.RULE
     follows_card = True
@@ -55,6 +57,12 @@ class FreeShare(PerRequest):
     def batch(self, deployment: Deployment) -> int:
         """Requests that run at once."""
         raise NotImplementedError
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        return ServerLimits(
+            requests=Limit(setting="max_batch_size", value=self.batch(deployment)),
+            block_tokens=Limit(setting=self.block_setting, value=self.block_tokens(deployment)),
+        )
 
     def assumed_item(self, spread: Mapping[str, float], source: str) -> LineItem:
         """What is gone before the cache, as expected and from low to high; *spread* is in GiB."""

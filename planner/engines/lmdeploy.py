@@ -16,6 +16,7 @@ class Lmdeploy(FreeShare):
     name = "lmdeploy"
     title = "LMDeploy"
     share_setting = "cache_max_entry_count"
+    block_setting = "cache_block_seq_len"
     runtime_name = "context"
 
     def check(self, deployment: Deployment) -> None:

@@ -1,7 +1,10 @@
 """TensorRT-LLM: blocks of tokens in a share of what engine and buffers leave free."""
 
+from dataclasses import replace
+
 from planner.architecture import Architecture, Attention, LatentAttention, Mixer
 from planner.deployment import Deployment
+from planner.engines.base import Limit, ServerLimits
 from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
@@ -14,6 +17,7 @@ class TensorrtLlm(FreeShare):
     name = "tensorrt_llm"
     title = "TensorRT-LLM"
     share_setting = "free_gpu_memory_fraction"
+    block_setting = "tokens_per_block"
     runtime_name = "context and buffers"
 
     def check(self, deployment: Deployment) -> None:
@@ -67,6 +71,10 @@ class TensorrtLlm(FreeShare):
     def batch(self, deployment: Deployment) -> int:
         requests: int = deployment.settings.values["max_batch_size"]
         return requests
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        step = Limit(setting="max_num_tokens", value=deployment.settings.values["max_num_tokens"])
+        return replace(super().limits(deployment), step_tokens=step)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """Everything that is allocated before the cache, beside the weights: no rule divides it."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planner.records import dataclass
-from planner.speculation import acceptance_for, speedup
+from planner.speculation import DraftOverhead, acceptance_for, speedup
 from planner.speed.constants import SpeedConstants
 from planner.speed.drafting import BatchSpeculation, speculate_together
 from planner.speed.sweeps import spaced
@@ -20,7 +20,7 @@ class Drafting:
     model: Model
     constants: SpeedConstants
     context_tokens: int
-    overhead: float
+    overhead: DraftOverhead
     draft: Model | None = None
     draft_cost: float | None = None
 

@@ -1,12 +1,13 @@
 """Speculative decoding for many requests at once: checking several tokens each is no longer free."""
 
+import math
 from dataclasses import replace
 
 from planner.architecture import Layer
 from planner.draft import head_layer
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speculation import check_draft, expected_tokens
+from planner.speculation import DraftOverhead, check_draft, expected_tokens, speedup_range
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work, prepare_speed, verify_work
@@ -16,6 +17,8 @@ from planner.speed.work import Model, decode_work, prepare_speed, verify_work
 class BatchSpeculation:
     """What a draft is worth for *users* requests together. *speedup* below 1: it makes all of them slower.
 
+    *low* and *high* of the speed-up hold nine of ten published ones; those of a user's pace the speed model's own range
+    as well, as independent errors add.
     *step_s*: without a draft; *verify_s*: the pass that checks all drafted tokens; *draft_s*: drafting them;
     *besides_s*: what engines spend on it besides. The last three are together one pass, which yields *expected_tokens*.
     """
@@ -30,6 +33,11 @@ class BatchSpeculation:
     draft_s: float
     besides_s: float
     speedup: float
+    speedup_low: float
+    speedup_high: float
+    tokens_per_s_user: float
+    tokens_per_s_user_low: float
+    tokens_per_s_user_high: float
 
     @property
     def pass_s(self) -> float:
@@ -45,26 +53,31 @@ def speculate_together(
     draft_tokens: int,
     users: int,
     context_tokens: int,
-    overhead: float,
+    overhead: DraftOverhead,
     draft_cost: float | None = None,
     draft: Model | None = None,
 ) -> BatchSpeculation:
     """S = E · T(B) / (h · (T of B · (γ + 1) tokens + γ · T of the draft)).
 
-    *overhead* is h: what engines spend on choosing, sampling and bookkeeping, as a factor on both. The draft is a
+    The factor of *overhead* is h: what engines spend on choosing, sampling and bookkeeping, on both. The draft is a
     *draft* model of its own, or a *draft_cost*: one drafted token as a share of a step without drafts.
     """
     if (draft is None) == (draft_cost is None):
         raise PlannerError("Give either a draft model or the cost of a drafted token; one of the two.")
     if draft_cost is not None:
         check_draft(draft_cost=draft_cost)
-    step_s = predicted_s(decode_work(model, users, context_tokens), constants)
+    step = decode_work(model, users, context_tokens)
+    step_s = predicted_s(step, constants)
     verify_s = predicted_s(verify_work(model, users, context_tokens, draft_tokens), constants)
     one_s = step_s * (draft_cost or 0.0)
     if draft is not None:
         one_s = predicted_s(decode_work(draft, users, context_tokens), constants)
     tokens = expected_tokens(acceptance, draft_tokens)
-    besides_s = (overhead - 1) * (verify_s + draft_tokens * one_s) if draft_tokens else 0.0
+    besides_s = (overhead.factor - 1) * (verify_s + draft_tokens * one_s) if draft_tokens else 0.0
+    speedup = tokens * step_s / (verify_s + draft_tokens * one_s + besides_s) if draft_tokens else 1.0
+    error = overhead.p90_error if draft_tokens else 0.0
+    low, high = speedup_range(speedup, error, tokens)
+    either = math.hypot(math.log1p(error), math.log1p(constants.p90_error))
     return BatchSpeculation(
         users=users,
         acceptance=acceptance,
@@ -75,7 +88,12 @@ def speculate_together(
         verify_s=verify_s,
         draft_s=draft_tokens * one_s,
         besides_s=besides_s,
-        speedup=tokens * step_s / (verify_s + draft_tokens * one_s + besides_s) if draft_tokens else 1.0,
+        speedup=speedup,
+        speedup_low=low,
+        speedup_high=high,
+        tokens_per_s_user=speedup / step_s,
+        tokens_per_s_user_low=speedup / step_s * math.exp(-either),
+        tokens_per_s_user_high=min(speedup / step_s * math.exp(either), tokens / step.ceiling_s),
     )
 
 

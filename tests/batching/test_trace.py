@@ -1,6 +1,7 @@
 """Traces: the public column layouts, what is refused, and draws that repeat themselves."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,30 @@ def test_own_columns_in_any_order_and_only_so_many_rows() -> None:
     assert (trace.arrivals_s, trace.prompt_tokens, trace.output_tokens) == ((0, 1), (7, 8), (3, 4))
 
 
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.title, lambda text: text.replace(" ", "_")])
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("lines", [AZURE, BURSTGPT])
+def test_a_spreadsheets_own_way_of_writing_a_trace_is_the_same_trace(
+    lines: list[str], separator: str, change: Callable[[str], str]
+) -> None:
+    header, *rows = lines
+    written = [change(header).replace(",", separator), *(row.replace(",", separator) for row in rows)]
+    assert read_trace(written, "trace.csv") == read_trace(lines, "trace.csv")
+
+
+def test_arrivals_with_a_decimal_comma_are_read_and_thousands_are_not_guessed() -> None:
+    header = "arrival_s;prompt_tokens;output_tokens"
+    assert read_trace([header, "0,5;7;3", "1,25;8;4"], "trace.csv").arrivals_s == (0, 0.75)
+    with pytest.raises(BadFile, match="row 2: '1,250,8,4' is not a request"):
+        read_trace([header, "1,250;8;4"], "trace.csv")
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
         ([], "trace.csv has none of the column sets"),
         (["a,b,c", "1,2,3"], "trace.csv has none of the column sets"),
+        (["arrival,Arrival,prompt,output", "1,2,3,4"], "once each, between commas, semicolons, tabs"),
         (["arrival_s,prompt_tokens,output_tokens"], "trace.csv has no request"),
         (["arrival_s,prompt_tokens,output_tokens", "0,1"], "row 2: '0,1' is not a request"),
         (["arrival_s,prompt_tokens,output_tokens", "soon,1,1"], "row 2: 'soon,1,1' is not a request"),

@@ -14,6 +14,7 @@ from planner.batching_text import cluster_sentence, cluster_title, option_name
 from planner.choices import Choices
 from planner.cli import main
 from planner.performance_presets import find_request_set
+from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion, serving_options
 from planner.units import format_seconds
 from tests.ui.conftest import OpenApp, words
@@ -144,7 +145,10 @@ def test_several_cards_as_replicas(open_app: OpenApp, capsys: pytest.CaptureFixt
 def test_ways_to_use_cards_are_drawn_with_what_is_left() -> None:
     lengths = Lengths(median_tokens=100, sigma=0.5, max_tokens=400)
     question = ServingQuestion(
-        trace=synthetic_trace(200, lengths, lengths, 1.0), target=Target(first_token_s=1.0), device_count=2, slots=8
+        trace=synthetic_trace(200, lengths, lengths, 1.0),
+        target=Target(first_token_s=1.0),
+        device_count=2,
+        replica=ShapeWish(slots=8),
     )
     options = serving_options(Choices(model="llama-3.1-8b", device="h100-sxm"), question, "vllm")
     rows = [row for row in values(serving_bars(options)) if "left" in row]

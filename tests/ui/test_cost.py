@@ -91,7 +91,7 @@ def test_a_file_takes_the_place_of_the_table(open_app: OpenApp) -> None:
     app.file_uploader(key="price_file").upload("prices.csv", rows, "text/csv").run()
     assert app.text_area(key="prices").value == "rtx-4090 = 0.4\n"
     app.file_uploader(key="price_file").upload("odd.csv", b"a,b\n", "text/csv").run()
-    assert "odd.csv needs the columns device and price_per_hour." in words(app)
+    assert "odd.csv needs the columns device and price_per_hour, once each" in words(app)
     assert app.text_area(key="prices").value == "rtx-4090 = 0.4\n"
 
 

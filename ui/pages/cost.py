@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.cost import SECONDS_PER_HOUR
-from planner.cost_sweep import CostPoint, cost_at, cost_over_users
+from planner.cost import SECONDS_PER_HOUR, Cost, cost
+from planner.cost_sweep import cost_over_users
 from planner.cost_text import cost_sentence, cost_title, energy_sentence, energy_title, money
 from planner.energy import Power, device_power, stated_power
 from planner.errors import PlannerError
 from planner.performance_presets import power_share
 from planner.speed.sweeps import drawn_users
+from planner.speed_text import count_users
 from planner.units import format_figure
 from ui import fields, page
 from ui.cost_charts import TokenPrice, users_price_chart
@@ -61,9 +62,9 @@ def main() -> None:
         say_problem(pace)
         if price.hourly or power:
             _load(pace, points, price)
-        if point.cost.energy is not None and price.hourly:
+        if point.energy is not None and price.hourly:
             st.header("Energy of a token", anchor=False)
-            st.markdown(energy_sentence(point.cost.energy))
+            st.markdown(energy_sentence(point.energy))
         offers_section(plan, plan.answer, wish.engine, (prompt, output), price)
         _command(plan, pace, price, watts, prompt, output)
     page.next_links(
@@ -82,7 +83,7 @@ def _power(plan: Scenario, watts: float | None) -> Power | None:
 
 def _points(
     pace: Pace, price: float | None, prompt: int, output: int, power: Power | None
-) -> tuple[CostPoint, tuple[CostPoint, ...]]:
+) -> tuple[Cost, tuple[Cost, ...]]:
     """The load that is asked for, and the others that are drawn."""
     memory = pace.answer.max_users
     hour = pace.chosen.deployment.device_count * (price or 0.0)
@@ -98,7 +99,7 @@ def _points(
         also=also,
         power=power,
     )
-    own = cost_at(
+    own = cost(
         pace.model,
         pace.constants,
         price_per_hour=hour,
@@ -110,12 +111,12 @@ def _points(
     return own, points
 
 
-def _verdict(point: CostPoint, alone: CostPoint, price: HourPrice) -> None:
-    found, currency = point.cost, price.currency
+def _verdict(found: Cost, alone: Cost, price: HourPrice) -> None:
+    currency = price.currency
     energy = found.energy
     if price.hourly:
-        st.title(cost_title(point, currency), anchor=False)
-        st.markdown(cost_sentence(point, alone, currency))
+        st.title(cost_title(found, currency), anchor=False)
+        st.markdown(cost_sentence(found, alone, currency))
         price.say_where_from()
     elif energy is not None:
         st.title(energy_title(energy), anchor=False)
@@ -123,21 +124,28 @@ def _verdict(point: CostPoint, alone: CostPoint, price: HourPrice) -> None:
     else:
         st.title("What does an hour of one card cost you?", anchor=False)
         st.markdown("Type it below: then every token has a price. Of this card neither a price nor its power is known.")
-    hour = SECONDS_PER_HOUR * found.output_tokens_per_s
+    low, hour, high = (
+        f"{SECONDS_PER_HOUR * rate:,.0f}"
+        for rate in (found.output_tokens_per_s_low, found.output_tokens_per_s, found.output_tokens_per_s_high)
+    )
     with st.grid(4, min_column_width=150):
         page.number(
             "1M answer tokens",
             money(found.output_per_million) if price.hourly else "–",
-            f"{money(point.low)} – {money(point.high, currency)}" if price.hourly else "needs a price",
+            f"{_range(found)} {currency}" if price.hourly else "needs a price",
             help="The hour's price by the time that answers take. Beneath: over the speed model's range.",
         )
         page.number(
             "1M prompt tokens",
             money(found.prompt_per_million) if price.hourly else "–",
-            currency if price.hourly else "needs a price",
+            f"{money(found.prompt_per_million_low)} – {money(found.prompt_per_million_high, currency)}"
+            if price.hourly
+            else "needs a price",
             help="The hour's price by the time that steps take longer because they read new prompts too.",
         )
-        page.number("Answer tokens an hour", f"{hour:,.0f}", f"{found.users:,} users at once")
+        page.number(
+            "Answer tokens an hour", hour, f"{low} – {high}", help=f"All that {count_users(found.users)} get together."
+        )
         page.number(
             "Energy, J a token",
             "unknown" if energy is None else format_figure(energy.joules_per_output_token),
@@ -147,7 +155,7 @@ def _verdict(point: CostPoint, alone: CostPoint, price: HourPrice) -> None:
         )
 
 
-def _load(pace: Pace, points: Sequence[CostPoint], price: HourPrice) -> None:
+def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
     less = "the cheaper a token" if price.hourly else "the less energy a token takes"
     st.header(f"The more share the hour, {less}", anchor=False)
     memory = pace.answer.max_users
@@ -174,7 +182,7 @@ def _load(pace: Pace, points: Sequence[CostPoint], price: HourPrice) -> None:
         cells=[_cells(point, bool(price.hourly)) for point in points],
         rows=[_row(point) for point in points],
         wide_only=(2,),
-        own=next(index for index, point in enumerate(points) if point.cost.users == pace.users),
+        own=next(index for index, point in enumerate(points) if point.users == pace.users),
     )
     st.caption("Of a server that is always this busy: an idle hour costs the same. Dashed: more than memory holds.")
 
@@ -183,36 +191,44 @@ def _of(words: str, price: HourPrice) -> str:
     return f"{words}, {price.currency}" if price.hourly else words
 
 
-def _price(point: CostPoint) -> TokenPrice:
-    return TokenPrice(users=point.cost.users, value=point.cost.output_per_million, low=point.low, high=point.high)
-
-
-def _joules(point: CostPoint) -> TokenPrice:
-    energy = point.cost.energy
-    assert energy is not None
+def _price(point: Cost) -> TokenPrice:
     return TokenPrice(
-        users=point.cost.users, value=energy.joules_per_output_token, low=energy.low_joules, high=energy.high_joules
+        users=point.users,
+        value=point.output_per_million,
+        low=point.output_per_million_low,
+        high=point.output_per_million_high,
     )
 
 
-def _cells(point: CostPoint, has_price: bool) -> tuple[str, ...]:
-    found = point.cost
+def _joules(point: Cost) -> TokenPrice:
+    energy = point.energy
+    assert energy is not None
+    return TokenPrice(
+        users=point.users, value=energy.joules_per_output_token, low=energy.low_joules, high=energy.high_joules
+    )
+
+
+def _cells(found: Cost, has_price: bool) -> tuple[str, ...]:
     return (
         f"{found.users:,}",
-        f"{money(found.output_per_million)}\n{money(point.low)} – {money(point.high)}" if has_price else "–",
+        f"{money(found.output_per_million)}\n{_range(found)}" if has_price else "–",
         money(found.prompt_per_million) if has_price else "–",
         format_figure(found.output_tokens_per_s),
         "–" if found.energy is None else format_figure(found.energy.joules_per_output_token),
     )
 
 
-def _row(point: CostPoint) -> dict[str, object]:
-    found, energy = point.cost, point.cost.energy
+def _range(found: Cost) -> str:
+    return f"{money(found.output_per_million_low)} – {money(found.output_per_million_high)}"
+
+
+def _row(found: Cost) -> dict[str, object]:
+    energy = found.energy
     return {
         "users": found.users,
         "output_per_million": found.output_per_million,
-        "output_per_million_low": point.low,
-        "output_per_million_high": point.high,
+        "output_per_million_low": found.output_per_million_low,
+        "output_per_million_high": found.output_per_million_high,
         "prompt_per_million": found.prompt_per_million,
         "output_tokens_per_s": found.output_tokens_per_s,
         "joules_per_output_token": None if energy is None else energy.joules_per_output_token,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from planner.answer import draft_warnings
 from planner.choices import choose_draft
 from planner.draft import Draft
 from planner.draft_trade import draft_model
@@ -101,14 +102,14 @@ def _drafting(plan: Scenario, pace: Pace, kind: str, sibling: str, cost: float) 
     drafter = None
     if kind != COST:
         draft = _draft(plan, kind, sibling)
-        if warning := draft.warning(pace.chosen.architecture):
+        for warning in draft_warnings(draft, pace.chosen.architecture, pace.chosen.deployment):
             st.caption(f":material/info: {warning}")
         drafter = draft_model(draft, pace.model)
     return Drafting(
         model=pace.model,
         constants=pace.constants,
         context_tokens=pace.context_tokens,
-        overhead=speculation_overhead().factor,
+        overhead=speculation_overhead(),
         draft=drafter,
         draft_cost=cost if drafter is None else None,
     )
@@ -124,7 +125,7 @@ def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], .
 
 
 def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: int, cost: float) -> None:
-    result = speculate(acceptance, tokens, cost)
+    result = speculate(acceptance, tokens, cost, speculation_overhead().formula_p90_error)
     best = result.best_draft_tokens
     with top:
         _title(

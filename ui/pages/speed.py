@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner.choices import Choices
-from planner.cost_sweep import cost_at
+from planner.cost import cost
 from planner.cost_text import cost_sentence, cost_title
 from planner.errors import PlannerError
 from planner.speed.answer import SpeedAnswer, speed
@@ -125,7 +125,7 @@ def _cost(pace: Pace, prompt: int, output: int) -> None:
     if price.hourly:
         asked = {"price_per_hour": pace.chosen.deployment.device_count * price.hourly, "prompt_tokens": prompt}
         own, alone = (
-            cost_at(pace.model, pace.constants, users=users, output_tokens=output, **asked) for users in (pace.users, 1)
+            cost(pace.model, pace.constants, users=users, output_tokens=output, **asked) for users in (pace.users, 1)
         )
         title.header(cost_title(own, price.currency), anchor=False)
         sentence.markdown(cost_sentence(own, alone, price.currency))

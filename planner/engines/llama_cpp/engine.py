@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, PerRequest, Pool, Rank, WholeCard
+from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits, WholeCard
 from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
 from planner.engines.llama_cpp.items import buffer_items, context_item, host_items
 from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, options
@@ -46,6 +46,14 @@ class LlamaCpp(PerRequest, WholeCard):
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
         return tuple(host_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        """What is handed over at once is computed before anybody's next token, however many steps that takes."""
+        values = deployment.settings.values
+        return ServerLimits(
+            requests=Limit(setting="n_parallel", value=values["n_parallel"]),
+            step_tokens=Limit(setting="n_batch", value=values["n_batch"]),
+        )
 
     def report(
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None

@@ -5,11 +5,11 @@ from math import ceil
 
 from planner.architecture import Architecture, LatentAttention, Layer
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.pools import SeparatePools
 from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import Model, static_fraction
-from planner.engines.sglang.options import check, options
+from planner.engines.sglang.options import card_row, check, options, size_mib
 from planner.engines.sglang.report import report
 from planner.engines.sglang.runtime import context_bytes, context_item, reserved_items
 from planner.engines.split import pipeline_ranks
@@ -17,6 +17,9 @@ from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
 from planner.units import format_bytes
+
+WHOLE_PROMPTS = -1
+"""``chunked_prefill_size`` with which prompts are not cut."""
 
 
 class Sglang(SeparatePools, PerRequest):
@@ -55,6 +58,18 @@ class Sglang(SeparatePools, PerRequest):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return (context_item(deployment),)
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        """Prompts in chunks of their own, by the card where nothing is set; the pool decides how many requests."""
+        settings = deployment.settings
+        card = card_row(settings, size_mib(deployment)) or {}
+        chunk = settings.integer("chunked_prefill_size") or card.get("tokens", WHOLE_PROMPTS)
+        return ServerLimits(
+            requests=Limit(setting="max_running_requests", value=options(deployment).max_running_requests),
+            step_tokens=Limit(setting="chunked_prefill_size", value=None if chunk == WHOLE_PROMPTS else chunk),
+            block_tokens=Limit(setting="page_size", value=settings.integer("page_size")),
+            prompts_alone=True,
+        )
 
     def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
         return reserved_items(own_rank(rank), deployment)

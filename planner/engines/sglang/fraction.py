@@ -5,10 +5,9 @@ from typing import Any
 
 from planner.architecture import Tower
 from planner.deployment import Deployment
-from planner.engines.sglang.options import card_row, shares_experts, tp_size
+from planner.engines.sglang.options import card_row, shares_experts, size_mib, tp_size
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.units import MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +28,7 @@ def static_fraction(model: Model, deployment: Deployment) -> float:
     if settings.values["mem_fraction_static"] is not None:
         return settings.number("mem_fraction_static")
     rule: Mapping[str, Any] = settings.rule("static_fraction")
-    card_mib = (deployment.device.driver_bytes or deployment.device.memory_bytes) / MIB
+    card_mib = size_mib(deployment)
     devices = tp_size(deployment) * deployment.pipeline_parallel
     match rule["kind"]:
         case "parallel":

@@ -7,6 +7,7 @@ from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.units import MIB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,11 @@ def check(deployment: Deployment) -> None:
         )
     if settings.text("speculative_algorithm") and not settings.integer("speculative_num_draft_tokens"):
         raise PlannerError("speculative_algorithm needs --set speculative_num_draft_tokens=N, such as 4.")
+
+
+def size_mib(deployment: Deployment) -> float:
+    """The card's size as SGLang reads it from the driver."""
+    return (deployment.device.driver_bytes or deployment.device.memory_bytes) / MIB
 
 
 def card_row(settings: EngineSettings, card_mib: float) -> Mapping[str, Any] | None:

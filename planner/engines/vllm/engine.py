@@ -6,7 +6,7 @@ from math import ceil
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
-from planner.engines.base import EngineReport, PerRequest, Pool, Rank
+from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.offload import offloaded
@@ -53,6 +53,16 @@ class Vllm(PerRequest):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return runtime_items(architecture, deployment)
+
+    def limits(self, deployment: Deployment) -> ServerLimits:
+        """By the card where nothing is set; a version without chunks computes whole prompts."""
+        chosen, settings = options(deployment), deployment.settings
+        step = None if settings.rule("whole_prompts") else chosen.max_num_batched_tokens
+        return ServerLimits(
+            requests=Limit(setting="max_num_seqs", value=chosen.max_num_seqs),
+            step_tokens=Limit(setting="max_num_batched_tokens", value=step),
+            block_tokens=Limit(setting="block_size", value=settings.integer("block_size")),
+        )
 
     def host_items(
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int

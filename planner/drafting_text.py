@@ -1,0 +1,110 @@
+"""What a draft is worth, as text for a terminal. No figure is computed here."""
+
+from collections.abc import Sequence
+
+from planner.draft_trade import DraftPoint
+from planner.performance_presets import speculation_overhead
+from planner.speculation import Speculation
+from planner.speed.drafting import BatchSpeculation
+from planner.units import counted, format_bytes, format_seconds
+
+
+def speculation_text(result: Speculation) -> str:
+    """Faster or slower in a sentence with its range, then what would be better."""
+    error = speculation_overhead().formula_p90_error
+    return "\n".join(
+        [
+            f"{_verdict(result)}: a pass yields {result.expected_tokens:.2f} tokens "
+            f"and takes {1 + result.draft_cost * result.draft_tokens:.2f} times as long.",
+            "",
+            f"  best draft length      {_best(result)}",
+            f"  break-even acceptance  {_break_even(result)}",
+            "Note: for one request alone; with more of them, checking several tokens is no longer free.",
+            f"Note: nine of ten published speed-ups lay within {error:.0%} of this formula, which the range is.",
+        ]
+    )
+
+
+def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str]) -> str:
+    """Faster or slower for all requests together, and where the time of a pass goes."""
+    overhead = speculation_overhead()
+    return "\n".join(
+        [
+            f"{_word(result.speedup)} for {counted(result.users, 'request')} together: {_range(result)} times the "
+            "speed without a draft.",
+            "",
+            f"  each of them              {result.tokens_per_s_user:,.1f} tokens/s "
+            f"({result.tokens_per_s_user_low:,.1f} to {result.tokens_per_s_user_high:,.1f})",
+            f"  a step without a draft    {format_seconds(result.step_s):>8}  yields 1 token",
+            f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s):>8}",
+            f"  checking them             {format_seconds(result.verify_s):>8}",
+            f"  what engines spend more   {format_seconds(result.besides_s):>8}  assumed: {overhead.factor:g} times "
+            f"drafting and checking, {overhead.source}",
+            f"  a pass, all three         {format_seconds(result.pass_s):>8}  yields {result.expected_tokens:.2f} "
+            f"tokens: {result.expected_tokens:.2f} × {format_seconds(result.step_s)} ÷ {format_seconds(result.pass_s)} "
+            f"= {result.speedup:.2f}",
+            *(f"Note: {warning}" for warning in warnings),
+            f"Note: nine of ten published speed-ups lay within {overhead.p90_error:.0%} of this model, which the range "
+            "is.",
+        ]
+    )
+
+
+def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
+    """What the best draft gives and takes in a sentence, then every draft in a line."""
+    best = max(points, key=lambda point: point.speedup)
+    if best is points[0]:
+        first = f"None of these drafts makes {counted(users, 'request')} faster."
+    else:
+        lost = "" if best.lost_tokens is None else f" and takes {best.lost_tokens:,} of {_tokens(points[0])} tokens"
+        first = f"{best.draft} gives {_range(best)} times the speed{lost} of context for each of {users:,}."
+    lines = [
+        first,
+        "",
+        f"  {'draft':24} {'drafted':>7} {'speed':>6} {'range':>12} {'tokens/s each':>14} {'range':>14} "
+        f"{'draft takes':>12} {'longest context':>16}",
+    ]
+    for point in points:
+        drafted = f"{point.draft_tokens}" if point.draft_tokens else "–"
+        speeds = f"{point.speedup_low:.2f} to {point.speedup_high:.2f}" if point.draft_tokens else "–"
+        rates = f"{point.tokens_per_s_user_low:,.0f} to {point.tokens_per_s_user_high:,.0f}"
+        lines.append(
+            f"  {point.draft:24} {drafted:>7} {point.speedup:>5.2f}× {speeds:>12} {point.tokens_per_s_user:>14,.1f} "
+            f"{rates:>14} {format_bytes(point.draft_bytes):>12} {_tokens(point):>16}"
+            + ("" if point.fits else "  does not fit")
+        )
+    lines += [f"Note: {warning}" for point in points for warning in point.warnings]
+    return "\n".join([*lines, "Note: ranges are those of published speed-ups, and of the speed model."])
+
+
+def _tokens(point: DraftPoint) -> str:
+    return "any length" if point.max_context_tokens is None else f"{point.max_context_tokens:,}"
+
+
+def _range(found: Speculation | BatchSpeculation | DraftPoint) -> str:
+    return f"{found.speedup:.2f} ({found.speedup_low:.2f} to {found.speedup_high:.2f})"
+
+
+def _word(speedup: float) -> str:
+    return "Faster" if speedup > 1 else "Slower" if speedup < 1 else "No faster, no slower"
+
+
+def _verdict(result: Speculation) -> str:
+    if result.speedup == 1:
+        return _word(result.speedup)
+    return f"{_word(result.speedup)}, {_range(result)} times the speed without a draft"
+
+
+def _best(result: Speculation) -> str:
+    if result.best_draft_tokens is None:
+        limit = "without end" if result.best_speedup is None else f"towards {result.best_speedup:.2f} times"
+        return f"the longer the better, {limit}"
+    if result.best_draft_tokens == 0:
+        return "none: at this acceptance and cost no draft helps"
+    return f"{result.best_draft_tokens:,} tokens, {result.best_speedup:.2f} times"
+
+
+def _break_even(result: Speculation) -> str:
+    if result.break_even_acceptance is None:
+        return "none: drafting a token costs more than making it"
+    return f"{result.break_even_acceptance:.2f}; below it the draft makes it slower"

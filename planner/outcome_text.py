@@ -1,0 +1,67 @@
+"""What a server made of its requests, as text for a terminal. No figure is computed here."""
+
+from collections.abc import Sequence
+
+from planner.batching.outcome import Outcome, Spread
+from planner.batching.queueing import Waiting, WhyNoFormula
+from planner.units import counted, format_seconds
+
+
+def outcome_text(
+    outcome: Outcome,
+    formula: Waiting | WhyNoFormula | None,
+    ends: tuple[Outcome, Outcome] | None,
+    error: float,
+    skipped: int,
+    warnings: Sequence[str],
+) -> str:
+    """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used."""
+    lines = [
+        f"{counted(outcome.requests, 'request')} in {format_seconds(outcome.makespan_s)}: "
+        f"{outcome.output_tokens_per_s:,.1f} tokens/s, {outcome.requests_per_s:,.2f} requests/s.",
+        *_ends_lines(ends, error),
+        "",
+        f"  {'':22} {'mean':>10} {'p50':>10} {'p95':>10} {'p99':>10} {'longest':>10}",
+        _spread_line("latency", outcome.latency),
+        _spread_line("time to first token", outcome.time_to_first_token),
+    ]
+    if outcome.time_per_output_token is not None:
+        lines.append(_spread_line("time per token", outcome.time_per_output_token))
+    lines += [
+        "",
+        f"  requests inside        {outcome.mean_in_system:,.1f} on average: requests/s × mean latency (Little's law)",
+        f"  slots taken            {outcome.slot_use:.1%}, each for {format_seconds(outcome.service_s)} on average",
+        f"  waiting for a slot     {format_seconds(outcome.slot_wait_s)} on average",
+    ]
+    if isinstance(formula, Waiting):
+        lines[-1] += f"; {format_seconds(formula.mean_s)} by the formula of such queues (M/G/c)"
+    if (pool := outcome.pool) is not None:
+        lines += [
+            f"  cache blocks           {pool.peak_blocks:,} at most, {pool.useful_share:.1%} of their places in use",
+            f"  had it reserved        {pool.reserved_tokens:,} tokens a request: {pool.reserved_share:.1%} in use",
+            f"  evictions              {outcome.preemptions:,}"
+            + "".join(f", {use.evictions:,} to {use.name}" for use in outcome.tiers),
+        ]
+        if pool.shared_blocks:
+            lines.append(f"  saved by sharing       {pool.saved_block_share:.1%} of the blocks")
+    if isinstance(formula, WhyNoFormula):
+        lines.append(f"Note: no formula (M/G/c) says how long they wait: {formula}.")
+    if skipped:
+        lines.append(f"Note: left out of the trace, for they have no prompt or no answer: {counted(skipped, 'row')}.")
+    return "\n".join([*lines, *(f"Note: {warning}" for warning in warnings)])
+
+
+def _ends_lines(ends: tuple[Outcome, Outcome] | None, error: float) -> list[str]:
+    """Over the range of the speed model; steps that were stated have none."""
+    if ends is None:
+        return []
+    fast, slow = ends
+    return [
+        f"Steps may take {error:.0%} more or less: {slow.output_tokens_per_s:,.1f} to {fast.output_tokens_per_s:,.1f} "
+        f"tokens/s, answers within {format_seconds(fast.latency.p95_s)} to {format_seconds(slow.latency.p95_s)} (95%)."
+    ]
+
+
+def _spread_line(name: str, spread: Spread) -> str:
+    figures = (spread.mean_s, spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s)
+    return f"  {name:22}" + "".join(f" {format_seconds(figure):>10}" for figure in figures)
