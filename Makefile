@@ -21,7 +21,7 @@ help:
 	@echo "make test-long    run every test, the slow ones and long random searches too"
 	@echo "make lint         ruff, its formatter in check mode, mypy --strict on planner"
 	@echo "make format       let ruff mend what it can"
-	@echo "make test-vllm    start vLLM itself on this machine's CPU with small models, beside what is planned (many minutes)"
+	@echo "make test-vllm    vLLM itself on this machine's CPU: its parser on our commands, small models beside their plans (many minutes)"
 	@echo "make readings     compare predicted pools and buffers with public start-ups, uncalibrated and after one log"
 	@echo "make speed-readings  compare the speed model with public measurements"
 	@echo "make bench        time our own code, as ratios"
@@ -89,6 +89,7 @@ $(VLLM_VENV)/.installed:
 	@touch $@
 
 test-vllm: $(VLLM_VENV)/.installed
+	$(VLLM_VENV)/bin/python -m tests.vllm_command
 	$(VLLM_VENV)/bin/python -m tests.vllm_itself
 
 bench: install-all

@@ -1,17 +1,18 @@
 """``python -m sglang.launch_server`` from a plan, and back. Source of the options: python/sglang/srt/server_args.py."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.downloads import hub_id
 from planner.draft import EAGLE, Draft
+from planner.engine_data import EngineSettings
 from planner.engines.sglang.options import shares_experts, tp_size
 from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
-from planner.launch.spelling import Spelling, checkpoint_notes, setting_options
+from planner.launch.spelling import Spelling, checkpoint_notes
 
 COMMAND = ["python", "-m", "sglang.launch_server"]
 SPELLING = Spelling(
@@ -20,6 +21,8 @@ SPELLING = Spelling(
     weights={"fp8": "fp8"},
     read={"fp8_e5m2": "fp8", "bf16": "bf16"},
 )
+BY_DTYPE = replace(SPELLING, caches={"fp8": "fp8_e4m3"}, dtypes={**SPELLING.dtypes, "bf16": "bfloat16"})
+"""Of releases whose cache in 16 bits follows from the whole model's format."""
 VALUES = (
     *("mem_fraction_static", "max_total_tokens", "max_running_requests", "chunked_prefill_size", "max_prefill_tokens"),
     *("cuda_graph_max_bs", "page_size", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "max_mamba_cache_size"),
@@ -37,6 +40,8 @@ LONG = {
     "--expert-parallel-size": "--ep-size",
 }
 """Other spellings of the splits."""
+MOST_GRAPHS, PREFILL_GRAPHS = "--cuda-graph-max-bs-decode", "--cuda-graph-backend-prefill"
+"""Names of later releases for the settings cuda_graph_max_bs and disable_piecewise_cuda_graph."""
 
 
 DRAFT_PATH, STEPS, TREE, DRAFTED = (
@@ -67,10 +72,21 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield from (option, str(size))
     if shares_experts(deployment):
         yield "--enable-dp-attention"
-    yield from SPELLING.options(choices, deployment)
+    spelling = SPELLING if deployment.settings.rule("names_16_bit_caches") else BY_DTYPE
+    yield from spelling.options(choices, deployment)
     yield from _drafts(choices, deployment)
-    yield from setting_options(deployment, VALUES)
-    yield from (option_of(name) for name in SWITCHES if deployment.settings.flag(name))
+    yield from _settings(deployment.settings)
+
+
+def _settings(settings: EngineSettings) -> Iterator[str]:
+    """The options of the plan's settings, by the names that its version has for them."""
+    spelt: Mapping[str, str] = settings.rule("spelt")
+    for name in VALUES:
+        if name in settings.given:
+            yield from (spelt.get(name, option_of(name)), str(settings.values[name]))
+    for name in SWITCHES:
+        if settings.flag(name):
+            yield from spelt.get(name, option_of(name)).split()
 
 
 def _drafts(choices: Choices, deployment: Deployment) -> Iterator[str]:
@@ -102,6 +118,7 @@ def parse(text: str, like: Choices) -> Choices:
     flags |= {"--speculative-algorithm": "algorithm", DRAFT_PATH: "draft"}
     flags |= SPLITS | {long: SPLITS[option] for long, option in LONG.items()}
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
+    flags |= {MOST_GRAPHS: "set.cuda_graph_max_bs", PREFILL_GRAPHS: "prefill"}
     flags |= dict.fromkeys((STEPS, TREE, "--host", "--port"), "ignored")
     switches = {option_of(name): f"set.{name}=true" for name in SWITCHES}
     switches |= {"--enable-dp-attention": "attention=1", "--trust-remote-code": "ignored=1"}
@@ -118,6 +135,8 @@ def parse(text: str, like: Choices) -> Choices:
             sizes[name] = whole_number(value, name)
         elif name == "attention":
             shares = True
+        elif name == "prefill":
+            found = replace(found, set=(*found.set, f"disable_piecewise_cuda_graph={str(value == 'disabled').lower()}"))
         elif name == "ignored":
             pass
         elif name in SPELLING.flags:

@@ -68,6 +68,12 @@ def check(deployment: Deployment) -> None:
         raise PlannerError(
             f"SGLang {settings.version} cannot keep its cache in {key}; choose one of: {', '.join(known)}."
         )
+    draft = deployment.draft
+    if draft is not None and draft.architecture is not None and not settings.rule("draft_models"):
+        raise PlannerError(f"SGLang {settings.version} has no smaller model as a draft: give a later --engine-version.")
+    for name, values in settings.rule("not_yet").items():
+        if settings.text(name) in values:
+            raise PlannerError(f"SGLang {settings.version} has no {name} = {settings.text(name)}: leave it out.")
     if settings.text("speculative_algorithm") and not settings.integer("speculative_num_draft_tokens"):
         raise PlannerError("speculative_algorithm needs --set speculative_num_draft_tokens=N, such as 4.")
 
