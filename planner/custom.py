@@ -70,7 +70,7 @@ def split_config(config: Mapping[str, object]) -> tuple[dict[str, int | None], s
     return fields, str(config.get("model_type", "")), others
 
 
-def field_at_fault(sentence: str, keys: Iterable[str]) -> str | None:
-    """The first of *keys* that *sentence* names."""
+def field_at_fault(sentence: str, keys: Iterable[str], changed: str = "") -> str | None:
+    """The one of *keys* that *sentence* is about: the one *changed* last if it is named, else the first that is."""
     places = {key: match.start() for key in keys if (match := re.search(rf"(?<!\w){re.escape(key)}(?!\w)", sentence))}
-    return min(places, key=lambda key: places[key]) if places else None
+    return changed if changed in places else min(places, key=lambda key: places[key], default=None)

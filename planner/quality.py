@@ -11,8 +11,11 @@ from planner.records import dataclass
 
 LIMITS = (
     "Perplexity holds for one tokenizer and one text: it compares formats of one model, never two models. "
-    "Small models lose more than large ones, and newer ones more than older."
+    "Small models lose more than large ones, and newer ones more than older: a figure is of the model it names, "
+    "and stands beside models of up to three times its size or a third of it."
 )
+NEAR = 3
+"""How many times larger or smaller a model may be for a reading of another to say something of it."""
 WEIGHTS, CACHE = "weights", "cache"
 _UNQUANTISED = ("fp32", "bf16", "fp16")
 
@@ -113,13 +116,19 @@ def short_words(cost: QualityCost) -> str:
 
 
 def quality_words(weights: str, parameters: int) -> tuple[str, str]:
-    """What a format costs, and of which model that was read; the second is empty where nothing was."""
+    """What a format costs, and of which model and on which text that was read; the second is empty where nothing was.
+
+    A reading counts for models within ``NEAR`` times its own in size.
+    """
     if weights == CHECKPOINT or is_yardstick(weights):
         return "none", ""
     found = quality_of(weights, parameters=parameters)
     if not found:
         return "no published reading", ""
-    return short_words(found[0]), found[0].series.model
+    nearest = found[0].series
+    if not parameters / NEAR <= nearest.parameters <= parameters * NEAR:
+        return "no reading near its size", ""
+    return short_words(found[0]), f"{nearest.model}, {nearest.text}"
 
 
 def quality_sentence(cost: QualityCost) -> str:

@@ -17,6 +17,28 @@ LENGTHS = (1, 128, 4_096)
 LAYERS = 8
 LOOPED = frozenset({"dory", "hrm_text", "inkling2_loop", "inkling2_loop_text"})
 """Run some of their layers several times, by their numbers: fewer layers do not fit."""
+_INDEXER = {
+    "indexer_budget": 2_048,
+    "indexer_compress_ratio": 4,
+    "indexer_head_dim": 128,
+    "indexer_kv_heads": 1,
+    "indexer_n_heads": 16,
+}
+USABLE: Mapping[str, Mapping[str, Any]] = {
+    "granitemoehybrid": {"layer_types": 2 * (3 * ["linear_attention"] + ["full_attention"])},
+    "jetmoe": {
+        "hidden_size": 64,
+        "intermediate_size": 64,
+        "kv_channels": 16,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "num_key_value_heads": 2,
+        "vocab_size": 1_000,
+    },
+    "qwen4_exp": {"text_config": _INDEXER},
+    "qwen4_exp_text": _INDEXER,
+}
+"""What stands in for defaults that the class itself cannot run with, or that no machine holds."""
 CLASS_TOTALS = Path(__file__).parent / "data" / "class_totals.json"
 
 
@@ -44,12 +66,12 @@ def _defaults(family: str, layers: int) -> dict[str, Any]:
     from transformers import AutoConfig
 
     usual = AutoConfig.for_model(family).to_dict()
-    cut = {"num_hidden_layers": layers} if layers else {}
+    cut: dict[str, Any] = {"num_hidden_layers": layers} if layers else {}
     nested = "text_config" in usual and "num_hidden_layers" in usual["text_config"]
+    usable = USABLE.get(family, {}) if layers else {}
+    given = {"text_config": cut | usable.get("text_config", {})} if nested else cut | usable
     try:
-        config = AutoConfig.for_model(
-            **completed({"model_type": family} | ({"text_config": cut} if nested else cut))
-        ).to_dict()
+        config = AutoConfig.for_model(**completed({"model_type": family} | given)).to_dict()
     except Exception:  # a class whose other defaults only fit its own number of layers
         config = usual
     plain: dict[str, Any] = json.loads(json.dumps(config, default=str))

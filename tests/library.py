@@ -1,15 +1,17 @@
 """What transformers itself builds and caches of a config, on the meta device: exact shapes, no memory."""
 
+import re
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
 LEARNED_BUFFERS = ("e_score_correction_bias", "expert_bias", "tid2eid")
 """Stored like parameters, but buffers to the library: biases of routers, a table from tokens to experts."""
+KEEPS_NOTHING = "the class keeps nothing from one token to the next"
 PATIENCE_S = 90.0
 """Recurrent layers without their kernels step through a prompt: a length that would take longer is left out."""
 _HALF_ROTATED = {"rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}}
@@ -32,6 +34,7 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
             "vision_use_head": False,
         }
     },
+    "dbrx": {"attn_config": {"clip_qkv": 8.0, "rope_theta": 10_000.0}},
     "chameleon": {"vocabulary_map": {"<image>": 8_711}},
     "emu3": {"vocabulary_map": {"<image>": 151_858, "<|extra_200|>": 151_846}},
     "glm46v": {"text_config": _HALF_ROTATED},
@@ -42,14 +45,23 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "deepseek_ocr2": {"text_config": {"mlp_layer_types": ["dense"] + 7 * ["sparse"], "num_experts_per_tok": 6}},
     "glmga": {"text_config": _HALF_ROTATED},
     "granite4_vision": {"deepstack_layer_map": [[-1, 0]], "downsample_rate": "4/8"},
+    "hunyuan_v1_dense": {"head_dim": 128},
     "hunyuan_v1_moe": {"head_dim": 128},
+    "nemotron": {"head_dim": 128, "num_key_value_heads": 8},
     "qwen3_omni_moe": {
-        "talker_config": {"spatial_merge_size": 2, "text_config": {"shared_expert_intermediate_size": 768}}
+        "talker_config": {"spatial_merge_size": 2, "text_config": {"shared_expert_intermediate_size": 768}},
+        "thinker_config": {"text_config": {"head_dim": 128}},
     },
+    "qwen3_omni_moe_thinker": {"text_config": {"head_dim": 128}},
+    "step3p7": {"text_config": {"sliding_window": 512}},
     "ministral": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
 }
 """What a class cannot be built or run without and has no default for; but for head_dim no memory depends on it."""
+ASK_FOR_VALUES = frozenset({"jetmoe"})
+"""Families whose class looks at what its tensors hold: these are real, and only a small model can be compared."""
+TEXT_PARTS = ("thinker", "language_model")
+"""Under which names a class keeps the part that reads tokens, where the whole wants an image or sound beside them."""
 AUTO_CLASSES = (
     "AutoModelForImageTextToText",
     "AutoModelForMultimodalLM",
@@ -63,35 +75,38 @@ class Reading:
     """Parameters, and the bytes of all cache tensors by tokens of one request in bf16.
 
     Fewer lengths, or none, where the class refuses them, wants more than tokens, or asks for values that the meta
-    device does not have; *unread* says why.
+    device does not have; *unread* says why. *lacks* is what the library cannot build the towers without: then all of
+    it is the text model's.
     """
 
     parameters: int
     cache_bytes: Mapping[int, int]
     unread: str = ""
+    lacks: str = ""
 
 
 def library_reading(config: Mapping[str, Any], lengths: Sequence[int]) -> Reading:
     """What the model class of *config* has and keeps. Raises what the library raises where it cannot build it."""
-    with _on_meta():
-        model = _build(config)
+    with _on("cpu" if config.get("model_type") in ASK_FOR_VALUES else "meta"):
+        model, lacks = _build_what_can_be(config)
         total = sum(tensor.numel() for tensor in model.parameters())
         total += sum(buffer.numel() for name, buffer in model.named_buffers() if name.endswith(LEARNED_BUFFERS))
         cache_bytes, unread = _cache_bytes(model, lengths)
-        if not cache_bytes:
+        if not cache_bytes and unread != KEEPS_NOTHING:
             # These never ask whether a mask hides anything, nor for widths that their kernels like.
             model.set_attn_implementation("eager")
             model.set_experts_implementation("batched_mm")
             cache_bytes, unread = _cache_bytes(model, lengths)
-        if not cache_bytes and (text := _text_model(model.config)) is not None:
-            cache_bytes, unread = _cache_bytes(text, lengths)
-    return Reading(parameters=total, cache_bytes=cache_bytes, unread=unread)
+        for text in () if cache_bytes or unread == KEEPS_NOTHING else _text_models(model):
+            if not cache_bytes:
+                cache_bytes, unread = _cache_bytes(text, lengths)
+    return Reading(parameters=total, cache_bytes=cache_bytes, unread=unread, lacks=lacks)
 
 
 def can_build(config: Mapping[str, Any]) -> bool:
     """Whether the library makes a model of *config*."""
     try:
-        with _on_meta():
+        with _on("meta"):
             _build(config)
     except Exception:  # in as many ways as there are classes
         return False
@@ -118,14 +133,40 @@ def _build(config: Mapping[str, Any]) -> Any:
     return auto_class(model_config).from_config(model_config, dtype=torch.bfloat16).eval()
 
 
+def _build_what_can_be(config: Mapping[str, Any]) -> tuple[Any, str]:
+    """The model, or its text model alone and the package that its towers are made with and this machine lacks."""
+    try:
+        return _build(config), ""
+    except ImportError as error:
+        from transformers import AutoConfig
+
+        text = _text_alone(AutoConfig.for_model(**completed(config)))
+        if text is None:
+            raise
+        lacking = re.search(r"requires the (\w+) library", str(error))
+        return text, lacking[1] if lacking else str(error)
+
+
 @contextmanager
-def _on_meta() -> Iterator[None]:
+def _on(device: str) -> Iterator[None]:
     import torch
 
-    checked = "torch.distributions.Distribution._validate_args"  # by values, which these tensors do not have
-    with torch.device("meta"), warnings.catch_warnings(), patch(checked, False):
+    checked = "torch.distributions.Distribution._validate_args"  # by values, which meta tensors do not have
+    with torch.device(device), warnings.catch_warnings(), ExitStack() as patches:
         warnings.simplefilter("ignore")
+        if device == "meta":
+            patches.enter_context(patch(checked, False))
+            patches.enter_context(patch.object(torch.Tensor, "nonzero", _none_found))
         yield
+
+
+def _none_found(tensor: Any, *, as_tuple: bool = False) -> Any:
+    """For loops over the experts that a prompt chose: without values none are, and a cache does not depend on it."""
+    import torch
+
+    if as_tuple:
+        return (tensor.new_empty((0,), dtype=torch.long),) * tensor.dim()
+    return tensor.new_empty((0, tensor.dim()), dtype=torch.long)
 
 
 def families() -> frozenset[str]:
@@ -149,8 +190,16 @@ def auto_class(config: Any) -> Any:
     raise LookupError(f"no class generates text with {type(config).__name__}")
 
 
-def _text_model(config: Any) -> Any:
-    """The text model alone, for a class that wants an image or sound beside its tokens."""
+def _text_models(model: Any) -> Iterator[Any]:
+    """The text model alone, for a class that wants an image or sound beside its tokens: made again, or its own part."""
+    if (text := _text_alone(model.config)) is not None:
+        yield text
+    parts = dict(model.named_modules())
+    for name in TEXT_PARTS:
+        yield from (part for path, part in parts.items() if path.rpartition(".")[2] == name)
+
+
+def _text_alone(config: Any) -> Any:
     import torch
     from transformers import AutoModelForCausalLM
 
@@ -171,7 +220,7 @@ def _cache_bytes(model: Any, lengths: Sequence[int]) -> tuple[dict[int, int], st
         start = time.process_time()
         try:
             if not (held := list(_kept(model, tokens))):
-                return sizes, "the class keeps nothing from one token to the next"
+                return sizes, KEEPS_NOTHING
         except Exception as error:  # in as many ways as there are classes
             return sizes, f"{type(error).__name__}: {str(error)[:80]}"
         sizes[tokens] = tensor_bytes(held)
@@ -194,15 +243,24 @@ def _kept(model: Any, tokens: int) -> Iterator[Any]:
 
     from measure.tensors import cache_of, held_tensors
 
-    prompt = torch.zeros((1, tokens), dtype=torch.long, device="meta")
+    prompt = torch.zeros((1, tokens), dtype=torch.long)
+    given = {"input_ids": prompt, "use_cache": True, **_conditions(model)}
     with torch.no_grad(), _one_sequence():
-        cache = cache_of(model(input_ids=prompt, use_cache=True))
+        cache = cache_of(model(**given))
         if cache is None:
             cache = DynamicCache(config=model.config)
-            model(input_ids=prompt, use_cache=True, cache=cache)
+            model(**given, cache=cache)
             states = [vars(module) for module in model.modules()]
             yield from (value for state in states for value in state.values() if isinstance(value, torch.Tensor))
     yield from held_tensors(cache)
+
+
+def _conditions(model: Any) -> dict[str, Any]:
+    """What a text model that follows a stream is told beside tokens: the time that it lags behind."""
+    import torch
+
+    is_timed = type(model).__name__ == "VoxtralRealtimeTextModel"
+    return {"t_cond": torch.zeros(1, 1, model.config.hidden_size, dtype=torch.bfloat16)} if is_timed else {}
 
 
 def _one_sequence() -> Any:

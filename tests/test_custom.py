@@ -90,6 +90,28 @@ def test_a_field_is_named_by_its_whole_word() -> None:
     assert field_at_fault("Something else.", ["head_dim"]) is None
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("num_key_value_heads", 5),  # 32 heads in groups of 5
+        ("num_attention_heads", 12),  # in groups of 8
+    ],
+)
+def test_of_two_fields_that_do_not_fit_the_one_changed_last_is_named(field: str, value: int) -> None:
+    fields, model_type, others = split_config(find_model("llama-3.1-8b").config)
+    with pytest.raises(PlannerError) as caught:
+        read_custom(custom_text({**fields, field: value}, model_type, others=json.dumps(others)))
+    assert field_at_fault(str(caught.value), fields, field) == field
+    assert field_at_fault(str(caught.value), fields, "vocab_size") == "num_attention_heads"
+
+
+def test_heads_that_do_not_divide_the_width_are_named_too() -> None:
+    fields, model_type, others = split_config(find_model("llama-3.1-8b").config)
+    with pytest.raises(PlannerError) as caught:
+        read_custom(custom_text({**fields, "num_attention_heads": 24}, model_type, json.dumps(others)))
+    assert field_at_fault(str(caught.value), fields, "num_attention_heads") == "num_attention_heads"
+
+
 def test_a_long_config_is_for_a_file() -> None:
     with pytest.raises(PlannerError, match="upload it as a file"):
         read_custom(to_text({"model_type": "llama", "x": "y" * MAX_CHARACTERS}))

@@ -224,6 +224,17 @@ def test_what_cannot_be_read_is_said_in_one_sentence(repo_id: str, sentence: str
     assert "hf_secret" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("name", "most"), [("config.json", 16), ("model.safetensors.index.json", 64)])
+def test_a_text_file_that_is_too_large_is_not_asked_for(name: str, most: int, stand_in: tuple[Hub, str]) -> None:
+    state, endpoint = stand_in
+    state.repos["org/tiny"][name] = bytes((most + 1) * 2**20)
+    with pytest.raises(PlannerError) as raised:
+        hub.fetch("org/tiny", endpoint)
+    said = f"{name} of org/tiny is {most + 1} MiB long: of such a file no more than {most} MiB is read."
+    assert str(raised.value) == said
+    assert not [path for verb, path in state.requests if verb == "GET" and path.endswith(name)]
+
+
 def test_a_server_without_ranges_sends_no_weights(stand_in: tuple[Hub, str]) -> None:
     state, endpoint = stand_in
     state.ranges = False

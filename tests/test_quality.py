@@ -5,7 +5,17 @@ import json
 import pytest
 
 from planner.cli import main
-from planner.quality import CACHE, is_yardstick, quality_of, quality_sentence, quality_series, short_words
+from planner.quality import (
+    CACHE,
+    LIMITS,
+    NEAR,
+    is_yardstick,
+    quality_of,
+    quality_sentence,
+    quality_series,
+    quality_words,
+    short_words,
+)
 
 EIGHT_B = 8_030_261_248
 
@@ -32,6 +42,30 @@ def test_the_nearest_reading_in_few_words(name: str, parameters: int, words: str
 def test_readings_of_models_near_in_size_come_first() -> None:
     large, small = (quality_of("int4-g128", parameters=size)[0].series for size in (70 * 10**9, 10**9))
     assert (large.model, small.model) == ("Qwen2-72B-Instruct", "Qwen2-1.5B-Instruct")
+
+
+@pytest.mark.parametrize(
+    ("weights", "parameters", "words"),
+    [
+        ("q4_k_m", EIGHT_B, ("perplexity +2.4%", "Llama-3-8B, WikiText-2")),
+        ("int4-g128", EIGHT_B, ("−2.8 points", "Qwen2-7B-Instruct, the average of MMLU, C-Eval and IFEval")),
+        ("int4", EIGHT_B, ("no reading near its size", "")),  # read on a model of half a billion
+        ("q4_k_m", 671 * 10**9, ("no reading near its size", "")),
+        ("nvfp4", EIGHT_B, ("no published reading", "")),
+        ("bf16", EIGHT_B, ("none", "")),
+    ],
+)
+def test_a_figure_stands_only_beside_models_of_its_size(weights: str, parameters: int, words: tuple[str, str]) -> None:
+    assert quality_words(weights, parameters) == words
+
+
+@pytest.mark.parametrize("parameters", [10**8, 10**9, 3 * 10**9, EIGHT_B, 3 * 10**10, 10**11, 10**12])
+def test_every_figure_names_a_series_near_in_size(parameters: int) -> None:
+    by_place = {f"{series.model}, {series.text}": series.parameters for series in quality_series().values()}
+    names = {reading.format for series in quality_series().values() for reading in series.readings}
+    said = {quality_words(name, parameters) for name in names}
+    assert all(parameters / NEAR <= by_place[place] <= NEAR * parameters for _, place in said if place)
+    assert "up to three times its size" in LIMITS
 
 
 def test_a_calibrated_file_comes_before_the_same_without() -> None:

@@ -89,7 +89,7 @@ def most_cell(match: Match) -> str:
 
 
 def quality_cell(match: Match) -> str:
-    """What the format costs, and of which model that was read."""
+    """What the format costs, and of which model and on which text that was read."""
     words, model = quality_words(match.weights, match.parameters)
     return f"{words}\n{model}" if model else words
 

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 from planner.borders import validate
 from planner.errors import BadFile, PlannerError, UnknownName, Unreachable
 from planner.readers.hub_ranges import TIMEOUT_S, read_range
+from planner.readers.json_text import MAX_JSON_BYTES
 from planner.readers.safetensors import INDEX
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
 from planner.readers.safetensors_index import parse_index
 from planner.readers.stored_tensors import DTYPE_BITS, StoredTensors, TensorTable
 from planner.records import dataclass
+from planner.units import MIB
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelInfo
@@ -31,8 +33,9 @@ _SINGLE = "model.safetensors"
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _NEWEST = "newest"
-"""Names the commit that was read last, and how many files its weights are in."""
+"""The commit that was read last, and how many files its weights are in."""
 _CONNECTIONS = 8
+_MAX_INDEX_BYTES = 64 * MIB
 _FIRST_BYTES = 128 * 1024
 """Asked for at once: most headers end within it, so that a second request is rare."""
 
@@ -99,16 +102,11 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
     *listing* is what it has, where that was asked for before. Raises PlannerError for a model that is not there, is
     gated, has no config, or cannot be reached.
     """
-    from huggingface_hub import hf_hub_download
-
     listing = listing or list_files(repo_id, endpoint)
     names, commit = listing.names, listing.commit
 
     def text(name: str) -> bytes:
-        def kept() -> bytes:
-            return Path(hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint)).read_bytes()
-
-        return asked(repo_id, kept)
+        return asked(repo_id, lambda: _text(repo_id, commit, name, endpoint))
 
     if CONFIG not in names:
         raise BadFile(f"{repo_id} has no {CONFIG} on the hub; name a repository that has the model itself.")
@@ -122,6 +120,20 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
     )
     _assets(repo_id).joinpath(_NEWEST).write_text(f"{commit} {len(shards)}", encoding="utf-8")
     return found
+
+
+def _text(repo_id: str, commit: str, name: str, endpoint: str | None) -> bytes:
+    """A text file, kept for the next time; raises BadFile, before any of it is sent, for one that is too large."""
+    from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
+
+    if not isinstance(try_to_load_from_cache(repo_id, name, revision=commit), str):
+        url = hf_hub_url(repo_id, name, revision=commit, endpoint=endpoint)
+        size = get_hf_file_metadata(url, timeout=TIMEOUT_S, endpoint=endpoint).size
+        most = _MAX_INDEX_BYTES if name == INDEX else MAX_JSON_BYTES
+        if size is None or size > most:
+            said = "of no stated length" if size is None else f"{size / MIB:,.0f} MiB long"
+            raise BadFile(f"{name} of {repo_id} is {said}: of such a file no more than {most // MIB} MiB is read.")
+    return Path(hf_hub_download(repo_id, name, revision=commit, endpoint=endpoint)).read_bytes()
 
 
 def kept(repo_id: str) -> HubModel | None:

@@ -3,7 +3,7 @@
 Source: manifold-constrained hyper-connections, arXiv:2512.24880, as DeepSeek-V4 and GLM-5.3 have them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from planner.architecture import Tensor
 from planner.formats import Role
@@ -29,6 +29,11 @@ def layer_mixing(decoder: Decoder) -> Iterator[Tensor]:
         yield _mix(decoder, f"{part}.fn", mixes, streams)
         yield decoder.vector(f"{part}.base", mixes, role=Role.STATE)
         yield decoder.vector(f"{part}.scale", 3 if is_mixed else 2, role=Role.STATE)
+
+
+def without_mixing(tensors: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """*tensors* of a layer that has one residual stream where the others have several."""
+    return tuple(tensor for tensor in tensors if tensor.name.partition(".")[0] not in _PARTS)
 
 
 def final_mixing(decoder: Decoder) -> Iterator[Tensor]:

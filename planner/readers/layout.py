@@ -183,9 +183,10 @@ def _share(decoder: Decoder, heads: int) -> int:
     values = decoder.values
     head_dim, rest = divmod(decoder.structure.attention_inputs * decoder.hidden_size, heads)
     if rest or not head_dim:
+        hidden, number = values.spelled("hidden_size"), values.spelled("num_attention_heads")
         raise UnsupportedModel(
-            f"{values.where}: key {values.spelled('head_dim')!r} is missing and {values.spelled('hidden_size')} "
-            f"{format_count(decoder.hidden_size)} does not divide by {format_count(heads)} heads; add it."
+            f"{values.where}: key {values.spelled('head_dim')!r} is missing and {hidden} "
+            f"{format_count(decoder.hidden_size)} does not divide by {number} {format_count(heads)}; add it."
         )
     return head_dim
 

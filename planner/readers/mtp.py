@@ -6,8 +6,9 @@ from dataclasses import replace
 from planner.architecture import Layer, Tensor
 from planner.errors import UnsupportedModel
 from planner.formats import Role
+from planner.readers.attention_kinds import LATENT
 from planner.readers.decoder import Decoder
-from planner.readers.hyper_connections import final_mixing
+from planner.readers.hyper_connections import final_mixing, without_mixing
 from planner.readers.layer_plan import LayerPlan
 from planner.readers.layout import WINDOWED_KEY, plan_layers
 from planner.readers.text_model import build_layer
@@ -26,6 +27,8 @@ def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:
     built = [build_layer(decoder, plan) for plan in _plans(decoder, plan_layers(decoder))]
     if not built:
         return ()
+    if mtp == "shared_latent":
+        built = [replace(layer, tensors=without_mixing(layer.tensors)) for layer in built]
     first = replace(built[0], tensors=(*built[0].tensors, *_JOINING[mtp](decoder, vocab_size)))
     return (first, *built[1:]) * number
 
@@ -44,10 +47,12 @@ def uncounted_mtp(top: Values, decoder: Decoder) -> tuple[str, ...]:
 
 
 def _plans(decoder: Decoder, plans: Sequence[LayerPlan]) -> list[LayerPlan]:
-    """What a prediction layer is built as: mostly the decoder's last layer."""
+    """What a prediction layer is built as: mostly the decoder's last layer, in GLM-5.3 its last of latent attention."""
     mtp = decoder.structure.mtp
     if mtp == "pattern":
         return [_plan_of(decoder, plans, word) for word in _words(decoder)]
+    if mtp == "shared_latent":
+        return [next(plan for plan in reversed(plans) if plan.kind == LATENT)]
     plan = replace(plans[-1], has_indexer=any(plan.has_indexer for plan in plans))
     if mtp == "shared_dense":
         plan = replace(plan, feed_forward="dense")
@@ -108,6 +113,7 @@ def _qwen(decoder: Decoder, vocab_size: int) -> Iterator[Tensor]:
 _JOINING: dict[str, Callable[[Decoder, int], Iterator[Tensor]]] = {
     "shared": _shared,
     "shared_dense": _shared,
+    "shared_latent": _shared,
     "shared_windowed": _shared_streams,
     "copies": _copies,
     "pattern": _shared,

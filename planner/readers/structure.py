@@ -24,7 +24,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     ),
     "loops": ("none", "stacks", "middle", "span", "steps"),
     "window_kind": ("sliding", "chunked"),
-    "mtp": ("none", "copies", "shared", "shared_dense", "shared_windowed", "pattern", "qwen"),
+    "mtp": ("none", "copies", "shared", "shared_dense", "shared_latent", "shared_windowed", "pattern", "qwen"),
 }
 
 
@@ -108,6 +108,7 @@ class Structure:
     loops: str = "none"
     """Which layers a token goes through more than once, see ``loops.py``."""
     mtp: str = "none"
-    """Prediction layers as files store them: with copies of embedding and head, sharing them, or dense beside that."""
+    """Prediction layers as files store them: with copies of embedding and head, sharing them, or dense beside that;
+    ``shared_latent`` ones have latent attention and one residual stream."""
     extra_embedding_rows: int = 0
     """Tokens that can be read but not written."""

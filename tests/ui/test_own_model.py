@@ -76,7 +76,16 @@ def test_the_form_answers_every_change(open_app: OpenApp) -> None:
     assert json.loads(app.text_input(key="custom").value)["num_key_value_heads"] == 2
 
 
-@pytest.mark.parametrize(("field", "value"), [("num_hidden_layers", 0), ("vocab_size", None), ("hidden_size", -1)])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("num_hidden_layers", 0),
+        ("vocab_size", None),
+        ("hidden_size", -1),
+        ("num_key_value_heads", 5),
+        ("num_attention_heads", 24),
+    ],
+)
 def test_a_wrong_field_says_so_in_one_sentence(open_app: OpenApp, field: str, value: int | None) -> None:
     app = open_app(PAGE)
     app.number_input(key=f"own_{field}").set_value(value).run()

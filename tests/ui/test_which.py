@@ -20,7 +20,7 @@ def test_the_best_file_for_a_card(open_app: OpenApp) -> None:
     assert app.title[0].value == "Take Llama-3.1-8B in q5_k_m: the largest file that fits"
     said = words(app)
     assert "In q5_k_m it weighs **5.33 GiB**." in said
-    assert "It costs perplexity +0.91%, read on Llama-3-8B." in said
+    assert "It costs perplexity +0.91%, read on Llama-3-8B, WikiText-2." in said
     assert "✕ does not fit<small>0.64 GiB short</small>" in said
     assert "Perplexity holds for one tokenizer and one text" in said
 

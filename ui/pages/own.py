@@ -31,7 +31,7 @@ MEANINGS = {
     "sliding_window": "Tokens that layers with a window look back. Empty: none, or the family's.",
 }
 KEYS = ("own_model_type", "own_others", *(f"own_{name}" for name in MAIN_KEYS))
-_START, _TYPED = "_own_form_start", "_own_form_typed"
+_START, _TYPED, _CHANGED = "_own_form_start", "_own_form_typed", "_own_form_changed"
 
 
 def main() -> None:
@@ -79,9 +79,10 @@ def _start(model: str) -> Mapping[str, Any]:
 
 def _form(start: Mapping[str, Any]) -> None:
     _fill(start)
-    st.session_state[_TYPED] = {key: st.session_state[key] for key in KEYS}
+    _remember()
     text, found, problem = _read()
-    at_fault = field_at_fault(problem, MAIN_KEYS) or field_at_fault(problem, ["model_type"])
+    changed = st.session_state.get(_CHANGED, "")
+    at_fault = field_at_fault(problem, MAIN_KEYS, changed) or field_at_fault(problem, ["model_type"])
     with st.grid(2, min_column_width=240):
         _field("model_type", problem if at_fault == "model_type" else "")
         for name in MAIN_KEYS:
@@ -106,9 +107,19 @@ def _fill(start: Mapping[str, Any]) -> None:
         fields, model_type, others = split_config(start)
         typed = {f"own_{name}": value for name, value in fields.items()}
         typed |= {"own_model_type": model_type, "own_others": to_text(others) if others else ""}
-        st.session_state.update({_START: start, **typed})
+        st.session_state.update({_START: start, _TYPED: typed, _CHANGED: "", **typed})
     elif "own_model_type" not in st.session_state:
         st.session_state.update(st.session_state[_TYPED])
+
+
+def _remember() -> None:
+    """Keeps what stands in the fields, and which of them was changed last: a mistake is shown where it was made."""
+    typed = {key: st.session_state[key] for key in KEYS}
+    before = st.session_state.get(_TYPED, typed)
+    for key in KEYS:
+        if typed[key] != before[key]:
+            st.session_state[_CHANGED] = key.removeprefix("own_")
+    st.session_state[_TYPED] = typed
 
 
 def _read() -> tuple[str, Architecture | None, str]:
