@@ -90,6 +90,7 @@ $(VLLM_VENV)/.installed:
 
 test-vllm: $(VLLM_VENV)/.installed
 	$(VLLM_VENV)/bin/python -m tests.vllm_command
+	$(VLLM_VENV)/bin/python -m tests.vllm_refusals
 	$(VLLM_VENV)/bin/python -m tests.vllm_itself
 
 bench: install-all

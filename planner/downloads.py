@@ -51,6 +51,30 @@ def gguf_repository(model: str, weights: str) -> str | None:
     return None
 
 
+def checkpoint_id(model: str, weights: str) -> str | None:
+    """A checkpoint of the Hub that has *model* in *weights* already, for servers that make no such format.
+
+    >>> checkpoint_id("qwen2.5-7b-instruct", "int4-g128"), checkpoint_id("qwen3-8b", "int4-g128-asym")
+    ('Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4', 'Qwen/Qwen3-8B-AWQ')
+    """
+    preset = _preset(model)
+    found: str | None = _checkpoints().get(weights, {}).get(preset.name) if preset else None
+    return found
+
+
+def stored_as(checkpoint: str) -> tuple[str, str] | None:
+    """Model and weights of one of ``checkpoint_id``'s; the way back."""
+    return next(
+        (
+            (model, weights)
+            for weights, models in _checkpoints().items()
+            for model, known in models.items()
+            if known == checkpoint
+        ),
+        None,
+    )
+
+
 def pull_name(model: str, weights: str) -> str | None:
     """What ``ollama pull`` takes for *model* in *weights*: a tag of the library, else a repository of the Hub."""
     if tag := ollama_tag(model, weights):
@@ -81,6 +105,11 @@ def pulled(name: str) -> tuple[str, str]:
             if name == base or ollama_tag(model, weights) == name:
                 return model, entry.get("usual", USUAL) if name == base else weights
     return name, USUAL
+
+
+@cache
+def _checkpoints() -> Mapping[str, Mapping[str, str]]:
+    return {name: models for name, models in _data()["checkpoints"].items() if isinstance(models, dict)}
 
 
 def _repositories() -> Iterator[tuple[str, str]]:

@@ -99,11 +99,13 @@ def _doubt(start: Start, rows: Sequence[Compared]) -> str:
     row = next((row for row in rows if row.name == "request" and row.unit == "bytes"), None)
     if start.failure is None or row is None or row.predicted is None:
         return ""
-    if abs(row.value - row.predicted) <= SAME_REQUEST * row.value:
+    printed = start.most("request")
+    rounding = 0 if printed is None else printed.step / 2
+    if abs(row.value - row.predicted) <= SAME_REQUEST * row.value + rounding:
         return ""
-    printed, planned = format_bytes(round(row.value)), format_bytes(round(row.predicted))
+    said, planned = format_bytes(round(row.value)), format_bytes(round(row.predicted))
     return (
-        f"One request takes {printed} by the log and {planned} by the plan, so the plan is of something else: only "
+        f"One request takes {said} by the log and {planned} by the plan, so the plan is of something else: only "
         "what follows from the log's own figures is shown."
     )
 

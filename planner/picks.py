@@ -10,7 +10,7 @@ from planner.advice import as_fit_chooses
 from planner.answer import answer
 from planner.budget import State
 from planner.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
-from planner.downloads import gguf_repository, hub_id, pull_name
+from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
@@ -133,9 +133,11 @@ def how_to_get(engine: str, model: str, weights: str) -> str:
         found = hub_id(model)
         return found if "/" in found else ""
     if engine in ("ollama", MINIMUM):
-        return pull_name(model, weights) or ""
+        return pull_name(model, weights) or (checkpoint_id(model, weights) or "" if engine == MINIMUM else "")
     repository = gguf_repository(model, weights)
-    return f"{repository}:{weights.upper()}" if repository and engine in ("llama_cpp", "ik_llama_cpp") else ""
+    if engine in ("llama_cpp", "ik_llama_cpp"):
+        return f"{repository}:{weights.upper()}" if repository else ""
+    return checkpoint_id(model, weights) or ""
 
 
 def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool, bool], ModelPreset]]:

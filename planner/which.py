@@ -21,6 +21,8 @@ from planner.records import dataclass
 from planner.weights import parameters
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
+AWQ = "int4-g128-asym"
+"""Of the same bits as the last of these but for zero points: many models are had in it alone."""
 MADE_WHILE_LOADING = {"vllm": "fp8", "sglang": "fp8"}
 """By engine, the format that it makes of any checkpoint while it loads."""
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
@@ -68,7 +70,7 @@ def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...
         return GGUF_WEIGHTS
     if engine != MINIMUM:
         made = MADE_WHILE_LOADING.get(engine)
-        return (CHECKPOINT, made, *WEIGHTS[1:]) if made else WEIGHTS
+        return (CHECKPOINT, *((made,) if made else ()), *WEIGHTS[1:], AWQ)
     engines = engines_on(device)
     # transformers reads checkpoints on every device; it is the kernels of servers that their formats need.
     served = [name for name in engines if name not in (*_READ_GGUF, "transformers")]

@@ -7,8 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner.answer import Answer, answer
+from planner.checkpoint_ids import identify
 from planner.choices import Choices, choose
-from planner.downloads import pull_name, pulled
+from planner.downloads import checkpoint_id, pull_name, pulled, stored_as
 from planner.errors import PlannerError
 from planner.format_presets import mix_names
 from planner.launch import LAUNCHERS, launch, parse_launch
@@ -366,10 +367,39 @@ def test_every_file_that_is_known_is_found_again() -> None:
 
 
 def test_a_format_that_needs_a_checkpoint_says_so() -> None:
-    choices = Choices(model="llama-3.1-8b", memory="24GiB", weights="int4-g128", engine="vllm")
+    choices = Choices(model="llama-3.1-8b", memory="24GiB", weights="int8", engine="vllm")
     written = launch(choices, choose(choices))
     assert written is not None
-    assert written.notes == ("Name a checkpoint of llama-3.1-8b in int4-g128: vLLM does not make one while it loads.",)
+    assert written.notes == ("Name a checkpoint of llama-3.1-8b in int8: vLLM does not make one while it loads.",)
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "lmdeploy", "tensorrt_llm", "transformers"])
+def test_a_checkpoint_that_has_the_format_is_named_and_read_back(engine: str) -> None:
+    for weights, checkpoint in (
+        ("int4-g128", "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4"),
+        ("int4-g128-asym", "Qwen/Qwen2.5-7B-Instruct-AWQ"),
+    ):
+        choices = Choices(model="qwen2.5-7b-instruct", memory="12GiB", weights=weights, engine=engine, context=4096)
+        written = launch(choices, choose(choices))
+        assert written is not None
+        assert checkpoint in written.text
+        assert not any("Name a checkpoint" in note for note in written.notes)
+        again = parse_launch(engine, written.text, Choices(model="", memory="12GiB"))
+        assert (again.model, again.weights) == ("qwen2.5-7b-instruct", weights)
+
+
+def test_every_checkpoint_that_is_known_is_of_the_model_and_the_format_that_its_name_says() -> None:
+    """ISTA-DASLab's names say 4b-128g, as no other does."""
+    known = [
+        (preset.name, weights, found)
+        for preset in models()
+        for weights in ("int4-g128", "int4-g128-asym")
+        if (found := checkpoint_id(preset.name, weights))
+    ]
+    assert len(known) > 150
+    assert [row for row in known if stored_as(row[2]) != row[:2]] == []
+    by_name = [row for row in known if not row[2].startswith("ISTA-DASLab/")]
+    assert [row for row in by_name if identify(row[2]) != row[:2]] == []
 
 
 def test_nothing_runs_the_minimum() -> None:

@@ -138,12 +138,20 @@ def test_only_what_runs_on_the_device_is_tried(capsys: pytest.CaptureFixture[str
 
 
 def test_a_format_that_the_engine_makes_needs_no_file_of_its_own() -> None:
-    """vLLM quantises to FP8 while it loads, so that the publisher's checkpoint is what to name."""
+    """vLLM quantises to FP8 while it loads, so that the publisher's checkpoint is named; of 4 bits another is."""
     asked = Choices(model="", device="rtx-4090", engine="vllm", context=8_192)
     found = picks_for(asked, default_weights("vllm"))
     assert all("/" in pick.get for pick in found)
-    assert {"checkpoint", "fp8"} == {pick.match.weights for pick in found}
+    by_format = {pick.match.weights: pick.get for pick in found}
+    assert {"checkpoint", "fp8"} < by_format.keys() <= {"checkpoint", "fp8", "int4-g128", "int4-g128-asym"}
     assert found[0].match.parameters > 12e9
+
+
+def test_a_small_card_is_told_which_quantised_checkpoint_to_load() -> None:
+    """Qwen3-8B takes 15.3 GiB as published and 7.6 in FP8: on 8 GB vLLM needs its 4 bits, which Qwen publishes."""
+    asked = Choices(model="", device="rtx-4060", engine="vllm", context=4_096)
+    gets = {pick.match.name: pick.get for pick in picks_for(asked, default_weights("vllm"))}
+    assert any(get.endswith(("-AWQ", "-GPTQ-Int4", ".w4a16")) for get in gets.values())
 
 
 def test_a_plan_on_a_device_without_a_build_has_no_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,7 +93,7 @@ def write(folder: Path, model: str) -> Path:
 
 def planned(case: Case, folder: Path, version: str) -> Answer:
     """The plan of the same folder with the same settings."""
-    given = {"block_size": 128, "async_scheduling": False, **case.settings, "kv_cache_memory_bytes": POOL_BYTES}
+    given = {"block_size": 128, "async_scheduling": False, "kv_cache_memory_bytes": POOL_BYTES, **case.settings}
     choices = Choices(
         model=str(folder),
         memory="8GiB",
@@ -109,13 +109,7 @@ def planned(case: Case, folder: Path, version: str) -> Answer:
 
 def start(case: Case, folder: Path) -> Printed | str:
     """What a start prints, or the last line that says why it did not get so far."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
-        child = os.fork()
-        if child == 0:
-            _engine(case, folder, log.fileno())
-        os.waitpid(child, 0)
-        log.seek(0)
-        text = log.read()
+    text = log_of(case, folder)
     found = PRINTED.search(text)
     if found is None:
         return next((line for line in reversed(text.splitlines()) if "Error" in line), "no line about the cache")
@@ -127,6 +121,17 @@ def start(case: Case, folder: Path) -> Printed | str:
     )
 
 
+def log_of(case: Case, folder: Path) -> str:
+    """All that a start prints."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+        child = os.fork()
+        if child == 0:
+            _engine(case, folder, log.fileno())
+        os.waitpid(child, 0)
+        log.seek(0)
+        return log.read()
+
+
 def _engine(case: Case, folder: Path, log: int) -> None:
     """Never returns: the child ends with its engine."""
     os.dup2(log, 1)
@@ -134,7 +139,7 @@ def _engine(case: Case, folder: Path, log: int) -> None:
     try:
         from vllm import LLM
 
-        settings = dict(case.settings)
+        settings = {"kv_cache_memory_bytes": POOL_BYTES} | dict(case.settings)
         settings |= {} if case.kv_cache == "bf16" else {"kv_cache_dtype": case.kv_cache}
         llm = LLM(
             model=str(folder),
@@ -142,7 +147,6 @@ def _engine(case: Case, folder: Path, log: int) -> None:
             skip_tokenizer_init=True,
             enforce_eager=True,
             max_model_len=case.context,
-            kv_cache_memory_bytes=POOL_BYTES,
             **settings,
         )
         if "enable_lora" in settings:

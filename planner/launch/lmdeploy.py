@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
-from planner.downloads import hub_id
 from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import left_out
-from planner.launch.spelling import DTYPE, Spelling, checkpoint_notes, setting_options
+from planner.launch.spelling import DTYPE, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 
 COMMAND = ["lmdeploy", "serve", "api_server"]
 SPELLING = Spelling(caches={}, dtypes={"fp16": "float16", "bf16": "bfloat16"}, weights={}, read={})
@@ -17,7 +16,7 @@ VALUES = ("cache_max_entry_count", "cache_block_seq_len", "quant_policy", "max_b
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, on TurboMind, whose rules the plan follows."""
-    words = [*COMMAND, hub_id(choices.model), "--backend", "turbomind", *_options(choices, chosen)]
+    words = [*COMMAND, loaded(choices, chosen.deployment), "--backend", "turbomind", *_options(choices, chosen)]
     notes = (
         *checkpoint_notes(choices, chosen.deployment, "LMDeploy", SPELLING.weights),
         *left_out(chosen.deployment, "TurboMind"),
@@ -47,7 +46,7 @@ def parse(text: str, like: Choices) -> Choices:
     for name, value in options_of(words[3:], flags, switches):
         match name:
             case "":
-                found = replace(found, model=value)
+                found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
             case "ignored":
                 pass
             case "--dtype":

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
-from planner.downloads import hub_id
 from planner.draft import EAGLE, Draft
 from planner.engine_data import EngineSettings
 from planner.engines.sglang.options import shares_experts, tp_size
 from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
-from planner.launch.spelling import Spelling, checkpoint_notes
+from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
 
 COMMAND = ["python", "-m", "sglang.launch_server"]
 SPELLING = Spelling(
@@ -52,7 +51,7 @@ DRAFT_PATH, STEPS, TREE, DRAFTED = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to SGLang is left to it here too."""
-    words = [*COMMAND, "--model-path", hub_id(choices.model), *_options(choices, chosen)]
+    words = [*COMMAND, "--model-path", loaded(choices, chosen.deployment), *_options(choices, chosen)]
     return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
 
 
@@ -141,9 +140,10 @@ def parse(text: str, like: Choices) -> Choices:
             pass
         elif name in SPELLING.flags:
             found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
-        elif name in ("model", "context"):
-            read = value if name == "model" else whole_number(value, name)
-            found = replace(found, **{name: read})  # type: ignore[arg-type]
+        elif name == "model":
+            found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
+        elif name == "context":
+            found = replace(found, context=whole_number(value, name))
         else:
             raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")
     return _split(_with_draft(found, draft) if draft else found, sizes, shares)

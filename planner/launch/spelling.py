@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from planner.choices import Choices
 from planner.deployment import Deployment
+from planner.downloads import checkpoint_id, hub_id, stored_as
 from planner.launch.base import known_name, option_of
 from planner.records import dataclass
 
@@ -55,9 +56,20 @@ def setting_options(deployment: Deployment, names: tuple[str, ...]) -> Iterator[
             yield from (option_of(name), str(deployment.settings.values[name]))
 
 
+def loaded(choices: Choices, deployment: Deployment) -> str:
+    """The checkpoint to load: one that has the format already, where one is known, else the publisher's."""
+    return checkpoint_id(choices.model, deployment.weights.name) or hub_id(choices.model)
+
+
+def of_checkpoint(name: str) -> dict[str, str]:
+    """The choices for a checkpoint that a command loads: model, and weights where its files have others."""
+    known = stored_as(name)
+    return {"model": name} if known is None else {"model": known[0], "weights": known[1]}
+
+
 def checkpoint_notes(choices: Choices, deployment: Deployment, title: str, made: Mapping[str, str]) -> tuple[str, ...]:
-    """That the format must be in the checkpoint already, where *title* does not make it while it loads."""
+    """That the format must be in the checkpoint already, where *title* makes none and no such checkpoint is known."""
     weights = deployment.weights
-    if weights.format is None or weights.name in made:
+    if weights.format is None or weights.name in made or checkpoint_id(choices.model, weights.name):
         return ()
     return (f"Name a checkpoint of {choices.model} in {weights.name}: {title} does not make one while it loads.",)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
-from planner.downloads import hub_id
 from planner.draft import EAGLE, MTP, NGRAM, Draft
 from planner.errors import PlannerError
 from planner.launch.base import (
@@ -22,7 +21,7 @@ from planner.launch.base import (
     words_of,
 )
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
-from planner.launch.spelling import checkpoint_notes
+from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
 
 FILE = "options.yaml"
 CACHE_DTYPES = {"fp8": "fp8", "nvfp4-kv": "nvfp4"}
@@ -47,7 +46,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command, and before it the file with what the command line has no option for."""
     deployment = chosen.deployment
     content = list(_file(choices, deployment))
-    words = ["trtllm-serve", hub_id(choices.model), *_options(chosen, has_file=bool(content))]
+    words = ["trtllm-serve", loaded(choices, deployment), *_options(chosen, has_file=bool(content))]
     before = "\n".join((f"cat > {FILE} <<'END'", *content, "END\n")) if content else ""
     notes = (
         *checkpoint_notes(choices, deployment, "TensorRT-LLM", {}),
@@ -125,7 +124,7 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "context":
             found = replace(found, context=whole_number(value, name))
         elif not name and value != "serve":
-            found = replace(found, model=value)
+            found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
     found = replace(found, set=tuple(f"{name}={value}" for name, value in given.items()))
     lines = dict(_LINE.findall(file[1])) if file else {}
     return _split(_with_file(found, lines), sizes, lines.get("enable_attention_dp") == "true")

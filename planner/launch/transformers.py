@@ -6,12 +6,11 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
-from planner.downloads import hub_id
 from planner.draft import NGRAM
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
-from planner.launch.spelling import checkpoint_notes
+from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
 
 BITS_AND_BYTES = {
     "nf4": 'load_in_4bit=True, bnb_4bit_quant_type="nf4"',
@@ -54,7 +53,7 @@ def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
 def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
     config = BITS_AND_BYTES.get(chosen.deployment.weights.name)
     names = "AutoModelForCausalLM, AutoTokenizer" + (", BitsAndBytesConfig" if config else "")
-    yield from (f"from transformers import {names}", "", f'MODEL = "{hub_id(choices.model)}"')
+    yield from (f"from transformers import {names}", "", f'MODEL = "{loaded(choices, chosen.deployment)}"')
     yield from (f"TOKENS = {chosen.workload.context_tokens}", f"USERS = {chosen.workload.users}")
     draft = chosen.deployment.draft
     assistant = None if draft is None or draft.architecture is None else draft
@@ -81,7 +80,7 @@ def parse(text: str, like: Choices) -> Choices:
     if model is None:
         raise PlannerError('This is no such script: it has no line MODEL = "…".')
     numbers = {name: int(value) for name, value in _NUMBER.findall(text)}
-    found = replace(like, engine="transformers", set=(), model=model[1])
+    found = replace(like, engine="transformers", set=(), **of_checkpoint(model[1]))  # type: ignore[arg-type]
     found = replace(found, context=numbers.get("TOKENS", like.context), users=numbers.get("USERS", like.users))
     ours = {theirs: ours for ours, theirs in DTYPES.items()}
     if (dtype := _DTYPE.search(text)) and dtype[1] in ours:

@@ -7,12 +7,11 @@ from typing import Any
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
-from planner.downloads import hub_id
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
-from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, setting_options
+from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 
 SPELLING = Spelling(
     caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
@@ -47,7 +46,7 @@ VALUES = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
-    words = ["vllm", "serve", hub_id(choices.model), *_options(choices, chosen)]
+    words = ["vllm", "serve", loaded(choices, chosen.deployment), *_options(choices, chosen)]
     return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
 
 
@@ -120,9 +119,10 @@ def parse(text: str, like: Choices) -> Choices:
             shares_experts = True
         elif name in SPELLING.flags:
             found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
+        elif name == "":
+            found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         else:
-            read = value if name == "" else whole_number(value, name)
-            found = replace(found, **{name or "model": read})  # type: ignore[arg-type]
+            found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from planner.choices import choose
-from planner.downloads import hub_id
+from planner.downloads import checkpoint_id, hub_id
 from planner.launch import launch
 from planner.log_failures import failure_words
 from planner.log_lacks import Lack
@@ -192,7 +192,8 @@ def _command(one: Try, report: LogReport) -> None:
     if found is not None:
         text = found.text
         if report.choices is not None and one.choices.weights == report.choices.weights:
-            text = text.replace(hub_id(one.choices.model), shlex.quote(report.model or one.choices.model), 1)
+            named = checkpoint_id(one.choices.model, one.choices.weights or "") or hub_id(one.choices.model)
+            text = text.replace(named, shlex.quote(report.model or one.choices.model), 1)
         st.code(text, language=found.language, wrap_lines=True)
         for note in found.notes:
             st.caption(f":material/info: {no_markup(note)}")
