@@ -138,11 +138,8 @@ def _fit_speed(timed: Sequence[MeasuredPass]) -> MeasuredSpeed:
 
 
 def _work(one: MeasuredPass) -> Work:
-    """A token's fixed time is left to its operations: one machine does not tell the two apart."""
     return Work(
         layers=one.layers,
-        linked_layers=0,
-        token_layers=0.0,
         read_bytes=one.read_bytes,
         read_s=one.read_bytes / _UNREACHED,
         arithmetic_s=one.operations / _UNREACHED,

@@ -54,6 +54,7 @@ class Choices:
     pipeline_parallel: int | None = None
     expert_parallel: int | None = None
     data_parallel: int | None = None
+    interconnect: str | None = None
     replicas: int = 1
     overhead: str | None = None
     host_memory: str | None = None
@@ -75,15 +76,18 @@ class Choices:
     def without_cards(self) -> "Choices":
         """The same but for all that is said of cards, their number and how they share the work."""
         split = dict.fromkeys(("tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"))
-        cards = dict.fromkeys(("device", "memory", "devices", "device_count"))
+        cards = dict.fromkeys(("device", "memory", "devices", "device_count", "interconnect"))
         return replace(self, **split, **cards, replicas=1)  # type: ignore[arg-type]
 
     def command(self) -> str:
-        """The ``kvbudget`` command that gives the same plan; options at their default are left out."""
+        """The ``kvbudget`` command that gives the same plan; options at their default are left out.
+
+        So is what joins the cards: memory does not depend on it.
+        """
         words = ["kvbudget", "plan"]
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and value != field.default:
+            if value is not None and value != field.default and field.name != "interconnect":
                 option = f"--{field.name.replace('_', '-')}"
                 for each in value if isinstance(value, tuple) else (value,):
                     words += [option] if each is True else [option, str(each)]
@@ -123,6 +127,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         pipeline_parallel=pipeline_parallel,
         data_parallel=data_parallel,
         expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
+        interconnect=choices.interconnect,
         replicas=choices.replicas,
         cards=cards if len(set(cards)) > 1 else (),
         settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),

@@ -63,7 +63,8 @@ class Deployment:
     *host_memory_bytes* is what the machine's own memory has to give, ``None`` if that is not asked. *profile* holds
     items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
     settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
-    *desktop* is what a screen takes of the first card, ``None`` where it shows none.
+    *desktop* is what a screen takes of the first card, ``None`` where it shows none. *interconnect* is the link that
+    joins the devices by its name in links.toml, ``None`` for the device's own.
     """
 
     device: Device
@@ -75,6 +76,7 @@ class Deployment:
     pipeline_parallel: int = 1
     data_parallel: int = 1
     expert_parallel: int = 1
+    interconnect: str | None = None
     replicas: int = 1
     cards: tuple[Device, ...] = ()
     settings: EngineSettings = field(default_factory=EngineSettings)

@@ -100,7 +100,7 @@ def draft_model(draft: Draft, model: Model) -> Model | None:
     """What drafting a token takes; ``None`` where nothing is computed to draft."""
     if draft.architecture is not None:
         deployment = replace(model.deployment, weights=draft.weights, draft=None)
-        return prepare_speed(draft.architecture, deployment, eight_bit_formats())
+        return prepare_speed(draft.architecture, deployment, eight_bit_formats(), model.link)
     return head_model(model, eight_bit_formats(), draft.layers) if draft.layers else None
 
 

@@ -38,8 +38,8 @@ def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str]) ->
             f"  a step without a draft    {format_seconds(result.step_s):>8}  yields 1 token",
             f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s):>8}",
             f"  checking them             {format_seconds(result.verify_s):>8}",
-            f"  what engines spend more   {format_seconds(result.besides_s):>8}  assumed: {overhead.factor:g} times "
-            f"drafting and checking, {overhead.source}",
+            f"  the host between passes   {format_seconds(result.besides_s):>8}  "
+            f"{format_seconds(overhead.pass_s)} and {format_seconds(overhead.request_s)} a request, {overhead.source}",
             f"  a pass, all three         {format_seconds(result.pass_s):>8}  yields {result.expected_tokens:.2f} "
             f"tokens: {result.expected_tokens:.2f} × {format_seconds(result.step_s)} ÷ {format_seconds(result.pass_s)} "
             f"= {result.speedup:.2f}",

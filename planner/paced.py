@@ -8,12 +8,14 @@ from planner.choices import Chosen
 from planner.deployment import Deployment
 from planner.engines import find_engine
 from planner.errors import PlannerError
+from planner.links import find_link
 from planner.performance_presets import eight_bit_formats, find_speed_constants
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
 from planner.speed.measured import measured_constants, measured_device
-from planner.speed.work import Model, decode_work, has_experts, prepare_speed
+from planner.speed.operations import has_experts
+from planner.speed.work import Model, decode_work, prepare_speed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,8 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) ->
     deployment, profile = chosen.deployment, chosen.deployment.profile
     if profile is None or profile.speed is None:
         _check_on_cards(chosen.architecture, deployment)
-        model = prepare_speed(chosen.architecture, deployment, eight_bit_formats())
+        link = find_link(deployment.device, deployment.interconnect)
+        model = prepare_speed(chosen.architecture, deployment, eight_bit_formats(), link)
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
         if measured:
             points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
@@ -71,8 +74,9 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) ->
     profile.check(deployment.subject(chosen.architecture.name))
     device = measured_device(deployment.device, profile.speed)
     source = f"measured on {profile.subject.device}, {len(profile.passes)} passes"
+    machine, link = replace(deployment, device=device), find_link(deployment.device, deployment.interconnect)
     return Paced(
-        model=prepare_speed(chosen.architecture, replace(deployment, device=device), eight_bit_formats()),
+        model=prepare_speed(chosen.architecture, machine, eight_bit_formats(), link),
         constants=measured_constants(deployment.engine, device, profile.speed, source),
         is_measured=True,
     )

@@ -1,7 +1,6 @@
 """Reads the data about speed in presets/, only when it is asked for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,7 +9,6 @@ from planner.cost import ExamplePrices
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
 from planner.preset_files import PRESETS, build, load_toml
-from planner.presets import find_device
 from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
 
@@ -33,6 +31,12 @@ def _speed() -> Mapping[str, Any]:
 def eight_bit_formats() -> frozenset[str]:
     """Formats that are multiplied at a device's 8-bit float rate."""
     return frozenset(_speed()["arithmetic"]["eight_bit_formats"])
+
+
+def expert_rows() -> int:
+    """Rows that a server's kernels compute at least for each expert that a step meets."""
+    found: int = _speed()["arithmetic"]["expert_rows"]
+    return found
 
 
 def speculation_overhead() -> DraftOverhead:
@@ -75,7 +79,7 @@ def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConsta
     for family in (_families().get(device, "any"), "any"):
         constants = known.get((engine, family, experts))
         if constants is not None:
-            return _over_links_of(device, constants)
+            return constants
     engines = sorted({name for name, _, has_experts in known if has_experts == experts})
     kind = "models with experts" if experts else "dense models"
     raise UnknownName(
@@ -84,14 +88,9 @@ def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConsta
     )
 
 
-def _over_links_of(device: str, constants: SpeedConstants) -> SpeedConstants:
-    """*constants*, which were fitted to machines with faster links, for a device that has PCIe alone or a bridge."""
-    pcie = _speed()["pcie"]
-    link = (find_device(device).interconnect or "").partition(";")[0]
-    rate = pcie["bytes_per_s"].get(link)
-    if rate is None:
-        return constants
-    return replace(constants, exchange_s=pcie["layer_s"], exchange_bytes_per_s=rate)
+def families_apart() -> frozenset[str]:
+    """Families whose readings say nothing of other cards."""
+    return frozenset(_speed()["apart"]["families"])
 
 
 def family_devices() -> Iterable[str]:

@@ -11,10 +11,11 @@ def speed_text(result: SpeedAnswer) -> str:
     user, prompt = result.tokens_per_s_user, result.time_to_first_token
     each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
     share = result.step_parts.total_s / 100
+    joined = f", joined by {result.link}" if result.link else ""
     lines = [
         f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after "
         f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)}).",
-        f"{result.model} on {result.device_count} × {result.device}; {_from(result)}.",
+        f"{result.model} on {result.device_count} × {result.device}{joined}; {_from(result)}.",
         "",
         f"  no faster than         {user.ceiling:,.1f} tokens/s: {format_bytes(result.weights_read_bytes)} of weights "
         f"and {format_bytes(result.kv_read_bytes)} of cache a step",
@@ -23,7 +24,6 @@ def speed_text(result: SpeedAnswer) -> str:
         f"  a step's time goes to  reading {result.step_parts.read_s / share:.0f}%, "
         f"arithmetic {result.step_parts.arithmetic_s / share:.0f}%, "
         f"starting each layer {result.step_parts.layers_s / share:.0f}%, "
-        f"each token in it {result.step_parts.tokens_s / share:.0f}%, "
         f"exchange between cards {result.step_parts.links_s / share:.0f}%",
         f"  the knee               {result.knee_users:,} users: beyond, twice as many bring less than a third more",
         f"  memory holds           {_count(result.max_users)} users",

@@ -41,16 +41,22 @@ class Speculation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftOverhead:
-    """What engines spend on choosing, sampling and bookkeeping, as a *factor* on drafting and checking.
+    """What the host does between two passes while the card waits: *pass_s*, and *request_s* more for each request.
 
+    It starts what drafts and checks, and takes over what was accepted; without a draft it runs ahead of the card.
     *p90_error*: nine of ten published speed-ups of many requests lay so near to the speed model's, a share of 1;
     *formula_p90_error*: of one request alone, to the plain formula's.
     """
 
-    factor: float
+    pass_s: float
+    request_s: float
     source: str
     p90_error: float
     formula_p90_error: float
+
+    def seconds(self, users: int) -> float:
+        """Between two passes of *users* requests."""
+        return self.pass_s + self.request_s * users
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from planner.published_drafts import PublishedAcceptance
 from planner.speculation import Speculation
 from planner.speed.drafting import BatchSpeculation
 
-PASSES = "Of 34 published speed-ups of many requests, nine of them slow-downs, this model says which way rightly in 30."
+PASSES = "Of 34 published speed-ups of many requests, nine of them slow-downs, this model says which way rightly in 33."
 
 
 def verdict_title(speedup: float) -> str:
@@ -25,7 +25,7 @@ def together_sentence(found: BatchSpeculation, break_even: float | None, best: B
     return (
         f"For {users}, a pass takes as long as **{found.pass_s / found.step_s:.2f} steps** without a draft: drafting "
         f"{_tokens(found.draft_tokens)} {found.draft_s / found.step_s:.2f}, checking them "
-        f"{found.verify_s / found.step_s:.2f}, what engines spend more {found.besides_s / found.step_s:.2f}. It yields "
+        f"{found.verify_s / found.step_s:.2f}, the host between passes {found.besides_s / found.step_s:.2f}. It yields "
         f"**{found.expected_tokens:.2f} tokens** instead of 1. {_pays(break_even)}; "
         f"{_best(found.acceptance, best.draft_tokens, best.speedup)}"
     )

@@ -34,7 +34,7 @@ from planner.weights import active_parameters
 from tests.test_speed_sweeps import CONSTANTS
 from tests.test_speed_sweeps import MODEL as H100
 
-OVERHEAD = DraftOverhead(factor=1.17, source="", p90_error=0.2, formula_p90_error=0.4)
+OVERHEAD = DraftOverhead(pass_s=1e-3, request_s=1e-4, source="", p90_error=0.2, formula_p90_error=0.4)
 DRAFTING = Drafting(model=H100, constants=CONSTANTS, context_tokens=2_048, overhead=OVERHEAD, draft_cost=0.1)
 
 

@@ -45,7 +45,7 @@ LAYERS = (
     ("planner.ollama_tags", "planner.preset_files", "planner.toml_tables"),
     ("planner.format_presets",),
     ("planner.presets",),
-    ("planner.downloads", "planner.performance_presets", "planner.model_facts", "planner.quality"),
+    ("planner.downloads", "planner.links", "planner.performance_presets", "planner.model_facts", "planner.quality"),
     ("planner.published_drafts", "planner.checkpoint_ids"),
     ("planner.model_files", "planner.profile_files"),
     ("planner.custom", "planner.uploads"),

@@ -10,7 +10,7 @@ from planner.published_drafts import MODEL, published_acceptance, smaller_siblin
 from planner.speculation_text import PASSES, draft_name, published_words, trade_sentence, users_sentence
 from planner.speed.draft_map import Drafting, over_users
 from planner.speed.sweeps import drawn_users
-from planner.units import format_bytes
+from planner.units import format_bytes, format_seconds
 from ui import own_config
 from ui.draft_charts import trade_chart, users_chart
 from ui.figure import figure
@@ -38,7 +38,7 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
         + "; ".join(f"{point.users:,}: {point.speedup:.2f}" for point in points[:: max(1, len(points) // 8)])
         + ".",
         key="users",
-        columns=("Users", "Times the speed", "Step without", "Drafting", "Checking", "Engines' more"),
+        columns=("Users", "Times the speed", "Step without", "Drafting", "Checking", "Host"),
         cells=[
             (
                 f"{point.users:,}",
@@ -65,8 +65,9 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
         own=next(index for index, point in enumerate(points) if point.users == pace.users),
     )
     st.caption(
-        f"Assumed: with choosing, sampling and bookkeeping, engines take {overhead.factor:g} times as long as drafting "
-        f"and checking alone, {overhead.source}. {PASSES}"
+        "Between two passes the card waits for the host, which takes over what was accepted: "
+        f"{format_seconds(overhead.pass_s)} and {format_seconds(overhead.request_s)} more a request, "
+        f"{overhead.source}. {PASSES}"
     )
 
 

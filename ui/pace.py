@@ -12,7 +12,8 @@ from planner.paced import MeasuredRate, paced, run_by
 from planner.performance_presets import speed_constants
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
-from planner.speed.work import Model, has_experts
+from planner.speed.operations import has_experts
+from planner.speed.work import Model
 from ui import fields
 from ui.scenario import Scenario
 

@@ -13,6 +13,7 @@ from planner.engines.base import PerRequest
 from planner.export import Row, to_json
 from planner.format_choices import QUANTIZE
 from planner.formats import CHECKPOINT
+from planner.links import link_names
 
 _MAX_DIGITS = 20
 
@@ -77,6 +78,20 @@ def add_storage(parser: argparse._ActionsContainer) -> None:
     )
     parser.add_argument("--display", action="store_true", help="the card shows the machine's screen as well")
     parser.add_argument("--overhead", help="everything else on the card as one stated size, such as 1.5GiB")
+
+
+def add_interconnect(parser: argparse._ActionsContainer) -> None:
+    """What joins the cards."""
+    parser.add_argument(
+        "--interconnect",
+        help=f"what joins cards that share each layer, one of: {', '.join(link_names())}; default: the device's own",
+    )
+
+
+def unused_interconnect(arguments: argparse.Namespace) -> Unused:
+    """What joins the cards, where none shares a layer with another."""
+    if (arguments.tensor_parallel or 1) == 1 and (getattr(arguments, "device_count", None) or 1) == 1:
+        yield ("interconnect",), "with one card, or --tensor-parallel 1: no layer is shared"
 
 
 def add_draft(parser: argparse.ArgumentParser) -> None:

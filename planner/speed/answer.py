@@ -5,18 +5,10 @@ from planner.capacity import largest
 from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.speed.cautions import cautions
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
-from planner.speed.names import engine_name
-from planner.speed.work import (
-    Model,
-    Work,
-    decode_work,
-    kv_bytes_read,
-    link_bytes_per_token,
-    mixed_work,
-    operations_per_token,
-    weight_bytes_read,
-)
+from planner.speed.operations import operations_per_token
+from planner.speed.work import Model, Work, decode_work, kv_bytes_read, link_s_per_token, mixed_work, weight_bytes_read
 
 MAX_BATCH = 2**14
 MAX_CHUNKS = 100_000
@@ -47,13 +39,15 @@ class BatchPoint:
 class SpeedAnswer:
     """The contract of ``speed --json``. Ranges hold nine of ten measurements that the constants had not seen.
 
-    *bound* names the largest part of a step: layers, links, tokens, read or arithmetic. *knee_users*: from here on
-    twice the users bring less than a third more throughput. *time_to_first_token*: of a request that does not wait.
+    *bound* names the largest part of a step: layers, links, read or arithmetic. *link*: what joins devices that share
+    each layer, empty where none do. *knee_users*: from here on twice the users bring less than a third more throughput.
+    *time_to_first_token*: of a request that does not wait.
     """
 
     model: str
     device: str
     device_count: int
+    link: str
     engine: str
     family: str
     source: str
@@ -101,6 +95,7 @@ def speed(
         model=model.architecture.title,
         device=deployment.device.title,
         device_count=deployment.device_count,
+        link=model.link.title if model.link else "",
         engine=constants.engine,
         family=constants.family,
         source=constants.source,
@@ -120,7 +115,7 @@ def speed(
         knee_users=knee_users(model, constants, context_tokens),
         curve=curve(model, constants, context_tokens, max_users),
         max_users=max_users,
-        warnings=_warnings(model, constants),
+        warnings=cautions(model, constants),
     )
 
 
@@ -169,7 +164,6 @@ def prompt_seconds(
     whole = Parts(
         layers_s=sum(step.layers_s for step in steps),
         links_s=sum(step.links_s for step in steps),
-        tokens_s=sum(step.tokens_s for step in steps),
         read_s=sum(step.read_s for step in steps),
         arithmetic_s=sum(step.arithmetic_s for step in steps),
     )
@@ -208,11 +202,8 @@ def step_time(model: Model, constants: SpeedConstants, slots: int, context_token
     """
     own = for_prefill(constants)
     bandwidth = model.bandwidth_bytes_per_s * constants.read_efficiency
-    layers = len(model.architecture.layers)
     rate = model.deployment.tensor_parallel * model.arithmetic_per_s * own.arithmetic_efficiency
-    prompt_s = constants.token_s * layers + operations_per_token(model) / rate
-    if constants.exchange_bytes_per_s is not None:
-        prompt_s += link_bytes_per_token(model) / constants.exchange_bytes_per_s
+    prompt_s = operations_per_token(model.architecture) / rate + link_s_per_token(model) / constants.link_efficiency
     kv_s = kv_bytes_read(model, context_tokens) / context_tokens / bandwidth
     table = [_point(model, constants, 0, max(1, sequences)).step_s for sequences in range(slots + 1)]
     return StepTime(
@@ -235,20 +226,3 @@ def rate_of(tokens: int, seconds: Seconds) -> Rate:
         high=tokens / seconds.low_s,
         ceiling=tokens / seconds.ceiling_s,
     )
-
-
-def _warnings(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
-    found = []
-    if constants.family == "any":
-        engine, card = engine_name(constants.engine), model.deployment.device.title
-        found.append(
-            f"No public measurement of {engine} on cards like {card} is known: how well it uses one is taken from "
-            "other kinds, so the range is wide. One measured point narrows it."
-        )
-    if model.deployment.tensor_parallel > 1 and constants.exchange_s:
-        found.append("How long cards take to exchange results over PCIe is known from one machine alone.")
-    if model.deployment.pipeline_parallel > 1:
-        found.append(
-            "Pipeline stages take turns: one batch is no faster on more of them; several at once are not modelled."
-        )
-    return tuple(found)

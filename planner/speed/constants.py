@@ -11,12 +11,12 @@ from planner.speed.work import Work
 class SpeedConstants:
     """How well an engine uses a family of devices, fitted to public measurements.
 
-    *layer_s*: fixed time of a layer, launches and waits. *link_s*: more of it where devices exchange results.
-    *exchange_s*: still more of it over a slower link than those of the fit, *exchange_bytes_per_s* that link's rate.
-    *token_s*: of a token in a layer, whoever computes it. *read_efficiency*, *arithmetic_efficiency*: shares of peak
-    rates. *median_error*, *p90_error*: relative errors of measurements that the fit had not seen; *calibrated_…*: with
-    one point measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers.
-    *experts*: for models with a mixture of experts. *family* ``any``: for families without constants of their own.
+    *layer_s*: fixed time of a layer, launches and waits. *read_efficiency*, *arithmetic_efficiency*,
+    *link_efficiency*: shares of the peak rates of memory, arithmetic and what joins the devices. *median_error*,
+    *p90_error*: relative errors of measurements on cards that the fit had not seen; *calibrated_…*: with one point
+    measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers. *experts*:
+    for models with a mixture of experts, each of which computes at least *expert_rows* rows. *family* ``any``: for
+    families without constants of their own. *note*: what a user should know of the range.
     """
 
     engine: str
@@ -27,11 +27,9 @@ class SpeedConstants:
     p90_error: float
     source: str
     experts: bool = False
-    link_s: float = 0.0
-    token_s: float = 0.0
-    exchange_s: float = 0.0
-    exchange_bytes_per_s: float | None = None
     arithmetic_efficiency: float = 0.5
+    link_efficiency: float = 1.0
+    expert_rows: int = 1
     prefill_efficiency: float | None = None
     prefill_p90_error: float | None = None
     calibrated_median_error: float | None = None
@@ -40,15 +38,13 @@ class SpeedConstants:
     note: str = ""
 
     def __post_init__(self) -> None:
-        for share in (self.read_efficiency, self.arithmetic_efficiency, self.prefill_efficiency):
+        shares = (self.read_efficiency, self.arithmetic_efficiency, self.link_efficiency, self.prefill_efficiency)
+        for share in shares:
             if share is not None and not 0 < share <= 1:
                 raise PlannerError(
                     f"Constants of {self.engine} on {self.family}: {share:g} is no share of a peak rate."
                 )
-        if (
-            min(self.layer_s, self.link_s, self.token_s, self.exchange_s) < 0
-            or not 0 <= self.median_error <= self.p90_error
-        ):
+        if self.layer_s < 0 or not 0 <= self.median_error <= self.p90_error:
             raise PlannerError(f"Constants of {self.engine} on {self.family} are negative or out of order.")
 
 
@@ -68,13 +64,12 @@ class Parts:
 
     layers_s: float
     links_s: float
-    tokens_s: float
     read_s: float
     arithmetic_s: float
 
     @property
     def total_s(self) -> float:
-        return self.layers_s + self.links_s + self.tokens_s + self.read_s + self.arithmetic_s
+        return self.layers_s + self.links_s + self.read_s + self.arithmetic_s
 
     @property
     def bound(self) -> str:
@@ -83,18 +78,21 @@ class Parts:
 
 
 def parts(work: Work, constants: SpeedConstants) -> Parts:
-    """t = c·L + k·L·[TP > 1] + s·L·tokens + bytes ÷ (bandwidth · e) + operations ÷ (rate · m).
+    """t = c·L + 2·L·x + sent ÷ (link · η) + bytes ÷ (bandwidth · e) + operations ÷ (rate · m).
 
-    Over PCIe k is larger, and what is sent takes its time as well.
+    The second and third where devices share each layer: an exchange takes x over their link.
     """
-    sending_s = 0.0 if constants.exchange_bytes_per_s is None else work.link_bytes / constants.exchange_bytes_per_s
     return Parts(
         layers_s=constants.layer_s * work.layers,
-        links_s=(constants.link_s + constants.exchange_s) * work.linked_layers + sending_s,
-        tokens_s=constants.token_s * work.token_layers,
+        links_s=work.exchange_s + work.link_s / constants.link_efficiency,
         read_s=work.read_s / constants.read_efficiency,
-        arithmetic_s=work.arithmetic_s / constants.arithmetic_efficiency,
+        arithmetic_s=rounded_arithmetic_s(work, constants) / constants.arithmetic_efficiency,
     )
+
+
+def rounded_arithmetic_s(work: Work, constants: SpeedConstants) -> float:
+    """At the full rate, the rows of each expert rounded up: kernels compute so many at least."""
+    return work.arithmetic_s + max(0.0, constants.expert_rows * work.expert_row_s - work.expert_s)
 
 
 def for_prefill(constants: SpeedConstants) -> SpeedConstants:

@@ -20,7 +20,7 @@ class BatchSpeculation:
     *low* and *high* of the speed-up hold nine of ten published ones; those of a user's pace the speed model's own range
     as well, as independent errors add.
     *step_s*: without a draft; *verify_s*: the pass that checks all drafted tokens; *draft_s*: drafting them;
-    *besides_s*: what engines spend on it besides. The last three are together one pass, which yields *expected_tokens*.
+    *besides_s*: what the host does between passes. Those three are one pass, which yields *expected_tokens*.
     """
 
     users: int
@@ -57,10 +57,10 @@ def speculate_together(
     draft_cost: float | None = None,
     draft: Model | None = None,
 ) -> BatchSpeculation:
-    """S = E · T(B) / (h · (T of B · (γ + 1) tokens + γ · T of the draft)).
+    """S = E · T(B) / (T of B · (γ + 1) tokens + γ · T of the draft + H(B)).
 
-    The factor of *overhead* is h: what engines spend on choosing, sampling and bookkeeping, on both. The draft is a
-    *draft* model of its own, or a *draft_cost*: one drafted token as a share of a step without drafts.
+    *overhead* gives H: what the host does between two passes. The draft is a *draft* model of its own, or a
+    *draft_cost*: one drafted token as a share of a step without drafts.
     """
     if (draft is None) == (draft_cost is None):
         raise PlannerError("Give either a draft model or the cost of a drafted token; one of the two.")
@@ -73,7 +73,7 @@ def speculate_together(
     if draft is not None:
         one_s = predicted_s(decode_work(draft, users, context_tokens), constants)
     tokens = expected_tokens(acceptance, draft_tokens)
-    besides_s = (overhead.factor - 1) * (verify_s + draft_tokens * one_s) if draft_tokens else 0.0
+    besides_s = overhead.seconds(users) if draft_tokens else 0.0
     speedup = tokens * step_s / (verify_s + draft_tokens * one_s + besides_s) if draft_tokens else 1.0
     error = overhead.p90_error if draft_tokens else 0.0
     low, high = speedup_range(speedup, error, tokens)
@@ -101,4 +101,4 @@ def head_model(model: Model, eight_bit: frozenset[str], layers: tuple[Layer, ...
     """A draft that is a layer of the model and its head, as EAGLE and MTP are: *layers*, else its own for either."""
     architecture = model.architecture
     layers = layers or architecture.mtp_layers or (head_layer(architecture),)
-    return prepare_speed(replace(architecture, layers=layers, mtp_layers=()), model.deployment, eight_bit)
+    return prepare_speed(replace(architecture, layers=layers, mtp_layers=()), model.deployment, eight_bit, model.link)

@@ -5,15 +5,17 @@ from dataclasses import replace
 
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speed.constants import SpeedConstants, parts
+from planner.speed.constants import SpeedConstants, parts, rounded_arithmetic_s
 from planner.speed.work import Work
 
 _ROUNDS = 12
 _SWEEPS = 400
 _SMALL_ERROR = 0.02
 """Below this, an error counts by its square: measurements repeat no better."""
-_LEAST = (0.0, 0.0, 0.0, 1.0, 1.0)
-"""Least values of c, k, s, 1/e and 1/m: no peak rate is exceeded."""
+_LEAST = (0.0, 1.0, 1.0, 1.0)
+"""Least values of c, 1/η, 1/e and 1/m: no peak rate is exceeded."""
+_UNCERTAIN = (2.0, 1.0, 1.0, 1.0)
+"""How far they vary between machines of a kind, against each other: c is the host's as well as the card's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,44 +34,31 @@ def predicted_s(work: Work, constants: SpeedConstants) -> float:
 def fit(
     readings: Sequence[Measured], constants: SpeedConstants, keep_layer: bool = False, keep_arithmetic: bool = False
 ) -> SpeedConstants:
-    """*constants* with c, k, s, e and m that make the sum of relative errors least (iteratively reweighted squares).
+    """*constants* with c, η, e and m that make the sum of relative errors least (iteratively reweighted squares).
 
     *keep_layer* leaves c as it is: few devices do not tell it from e; *keep_arithmetic* m, where steps hardly compute.
-    What no reading tells, such as an exchange where there is one device, keeps the value that *constants* has.
+    What no reading tells, such as η where there is one device, keeps the value that *constants* has. What exchanges
+    take however little they send is known of the link, not fitted.
     """
-    known = (
-        constants.layer_s,
-        constants.link_s,
-        constants.token_s,
-        1 / constants.read_efficiency,
-        1 / constants.arithmetic_efficiency,
-    )
-    rows = [tuple(feature / r.seconds for feature in _features(r.work)) for r in readings]
+    rows = [tuple(feature / r.seconds for feature in _features(r.work, constants)) for r in readings]
     if not rows:
         raise PlannerError("A fit needs at least one measured step.")
-    found = list(known)
+    targets = [1 - r.work.exchange_s / r.seconds for r in readings]
+    found = list(_coefficients(constants))
     weights = [1.0] * len(rows)
     for _ in range(_ROUNDS):
-        found = _least_squares(rows, weights, found, first=1 if keep_layer else 0, last=len(_LEAST) - keep_arithmetic)
-        errors = [abs(sum(map(float.__mul__, row, found)) - 1) for row in rows]
+        found = _least_squares(rows, targets, weights, found, range(int(keep_layer), len(_LEAST) - keep_arithmetic))
+        errors = [abs(sum(map(float.__mul__, row, found)) - target) for row, target in zip(rows, targets, strict=True)]
         weights = [1 / max(error, _SMALL_ERROR) for error in errors]
-    c, k, s, reading, arithmetic = found
-    return replace(
-        constants,
-        layer_s=c,
-        link_s=k,
-        token_s=s,
-        read_efficiency=1 / reading,
-        arithmetic_efficiency=1 / arithmetic,
-        readings=len(rows),
-    )
+    return replace(_with_coefficients(constants, found), readings=len(rows))
 
 
 def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedConstants:
     """*constants* for the machine on which *points* were measured; the range narrows to the error of calibrated ones.
 
-    One point decides e, the fixed times kept; where no e in 0 … 1 does it, every part is stretched alike. Two points
-    decide c and e together where that has a solution, and are averaged otherwise: the range then holds both.
+    One point changes each part of a step as much as it is uncertain. Two points decide c and e together where that has
+    a solution, and are averaged otherwise. The range never widens, but where the points contradict each other, so that
+    it has to hold both, or contradict what is known of such machines; *note* then says so.
     """
     if constants.calibrated_median_error is None or constants.calibrated_p90_error is None:
         raise PlannerError(
@@ -85,33 +74,56 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
             )
     found = _from_two(constants, points) if len(points) == 2 else None
     if found is None:
-        found = _from_one(constants, points)
-    ratios = [point.seconds / predicted_s(point.work, found) for point in points]
-    missed = max(max(ratio, 1 / ratio) for ratio in ratios) - 1
+        found = _least_change(constants, points)
+    narrow = min(constants.p90_error, constants.calibrated_p90_error)
+    off, missed = _furthest(constants, points), _furthest(found, points)
+    error, note = narrow, ""
+    if missed > narrow:
+        error = missed
+        note = "The measured points contradict each other." if len(points) == 2 else "The measured point cannot be met."
+        note += " The range is as wide as holds what was measured."
+    elif off > constants.p90_error:
+        error = constants.calibrated_p90_error
+        note = f"What was measured is {off:.0%} off what is known of such machines: is all else as it was asked?"
     return replace(
         found,
-        median_error=constants.calibrated_median_error,
-        p90_error=max(constants.calibrated_p90_error, missed),
+        median_error=min(error, constants.median_error, constants.calibrated_median_error),
+        p90_error=error,
         source=f"{constants.source}; calibrated by {len(points)} measured",
+        note=note,
     )
 
 
-def _from_one(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedConstants:
-    reading = 0.0
-    for point in points:
-        known = parts(point.work, constants)
-        reading += (point.seconds - (known.total_s - known.read_s)) / point.work.read_s / len(points)
-    if reading >= 1:
-        return replace(constants, read_efficiency=1 / reading)
-    stretch = sum(point.seconds / parts(point.work, constants).total_s for point in points) / len(points)
-    return replace(
-        constants,
-        layer_s=constants.layer_s * stretch,
-        link_s=constants.link_s * stretch,
-        token_s=constants.token_s * stretch,
-        read_efficiency=min(1.0, constants.read_efficiency / stretch),
-        arithmetic_efficiency=min(1.0, constants.arithmetic_efficiency / stretch),
-    )
+def _furthest(constants: SpeedConstants, points: Sequence[Measured]) -> float:
+    """The largest relative error of *points*, to either side."""
+    ratios = [point.seconds / predicted_s(point.work, constants) for point in points]
+    return max(max(ratio, 1 / ratio) for ratio in ratios) - 1
+
+
+def _least_change(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedConstants:
+    """*constants* that meet the points' time in all, changed least in terms of how uncertain each is.
+
+    The least Σ ((x − x₀) / (u·x₀))² with Σ f·x = t is at x = x₀ + (u·x₀)²·f·λ; what would pass its bound stays there.
+    """
+    before = _coefficients(constants)
+    features = [sum(values) for values in zip(*(_features(p.work, constants) for p in points), strict=True)]
+    seconds = sum(point.seconds - point.work.exchange_s for point in points)
+    found, free = list(before), set(range(len(_LEAST)))
+    while free:
+        rest = seconds - sum(features[i] * (before[i] if i in free else found[i]) for i in range(len(_LEAST)))
+        give = {i: (_UNCERTAIN[i] * before[i]) ** 2 * features[i] for i in free}
+        whole = sum(give[i] * features[i] for i in free)
+        if not whole:
+            break
+        for i in free:
+            found[i] = before[i] + give[i] * rest / whole
+        bound = {i for i in free if found[i] < _LEAST[i]}
+        for i in bound:
+            found[i] = _LEAST[i]
+        free -= bound
+        if not bound:
+            break
+    return _with_coefficients(constants, found)
 
 
 def _from_two(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedConstants | None:
@@ -131,28 +143,45 @@ def _from_two(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     return replace(constants, layer_s=layer_s, read_efficiency=1 / reading)
 
 
-def _features(work: Work) -> tuple[float, float, float, float, float]:
-    return float(work.layers), float(work.linked_layers), work.token_layers, work.read_s, work.arithmetic_s
+def _features(work: Work, constants: SpeedConstants) -> tuple[float, float, float, float]:
+    return float(work.layers), work.link_s, work.read_s, rounded_arithmetic_s(work, constants)
+
+
+def _coefficients(constants: SpeedConstants) -> tuple[float, float, float, float]:
+    """c, 1/η, 1/e and 1/m."""
+    shares = (constants.link_efficiency, constants.read_efficiency, constants.arithmetic_efficiency)
+    return constants.layer_s, 1 / shares[0], 1 / shares[1], 1 / shares[2]
+
+
+def _with_coefficients(constants: SpeedConstants, found: Sequence[float]) -> SpeedConstants:
+    layer_s, sending, reading, arithmetic = found
+    return replace(
+        constants,
+        layer_s=max(0.0, layer_s),
+        link_efficiency=min(1.0, 1 / sending),
+        read_efficiency=min(1.0, 1 / reading),
+        arithmetic_efficiency=min(1.0, 1 / arithmetic),
+    )
 
 
 def _least_squares(
-    rows: list[tuple[float, ...]], weights: list[float], start: list[float], first: int, last: int
+    rows: list[tuple[float, ...]], targets: list[float], weights: list[float], start: list[float], free: range
 ) -> list[float]:
-    """Weighted least squares of rows · x = 1 with x ≥ _LEAST, through the coordinates from *first* to below *last*."""
+    """Weighted least squares of rows · x = targets with x ≥ _LEAST, through the coordinates that are *free*."""
     size = len(_LEAST)
     scale = [max(row[i] for row in rows) or 1.0 for i in range(size)]
     gram = [[0.0] * size for _ in range(size)]
     right = [0.0] * size
-    for row, weight in zip(rows, weights, strict=True):
+    for row, target, weight in zip(rows, targets, weights, strict=True):
         scaled = [value / unit for value, unit in zip(row, scale, strict=True)]
         for i in range(size):
-            right[i] += weight * scaled[i]
+            right[i] += weight * target * scaled[i]
             for j in range(size):
                 gram[i][j] += weight * scaled[i] * scaled[j]
     least = [value * unit for value, unit in zip(_LEAST, scale, strict=True)]
     x = [value * unit for value, unit in zip(start, scale, strict=True)]
     for _ in range(_SWEEPS):
-        for i in range(first, last):
+        for i in free:
             if gram[i][i] > 0:
                 rest = right[i] - sum(gram[i][j] * x[j] for j in range(size))
                 x[i] = max(least[i], x[i] + rest / gram[i][i])

@@ -47,7 +47,7 @@ class Phase:
         """Shares of a step's time, adding up to 1: fixed work, weights and cache read, arithmetic."""
         each, whole = self.step_parts, self.step_parts.total_s
         return {
-            "fixed": (each.layers_s + each.links_s + each.tokens_s) / whole,
+            "fixed": (each.layers_s + each.links_s) / whole,
             "weights": each.read_s * (1 - self.cache_share) / whole,
             "cache": each.read_s * self.cache_share / whole,
             "arithmetic": each.arithmetic_s / whole,

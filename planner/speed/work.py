@@ -1,36 +1,46 @@
 """What one step of a server has to read and compute, counted from the model's own shapes."""
 
-from planner.architecture import Architecture, Attention, LatentAttention, Layer, SharedCache, Tensor
+from planner.architecture import Architecture, Layer, SharedCache
 from planner.deployment import Deployment
 from planner.engines.split import split_heads
 from planner.errors import PlannerError
-from planner.formats import NumberFormat, Role
+from planner.formats import NumberFormat
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs, state_bytes
 from planner.records import dataclass
-from planner.weights import counted_tensors, tensor_bytes
+from planner.speed.links import Link
+from planner.speed.operations import (
+    attention_operations,
+    expert_operations,
+    experts_touched,
+    is_big,
+    operations_per_token,
+    read_tensors,
+)
+from planner.weights import tensor_bytes
 
 _EXCHANGES = 2
 """Sums over devices in a layer."""
 _LINK_ELEMENT_BYTES = 2
-_MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One step's work. *read_s* and *arithmetic_s*: at the full rate of the devices that share it; no less is possible.
 
-    *layers* are passed one after another, *linked_layers* of them with an exchange between devices; *token_layers* is
-    layers times tokens, for what each token costs whoever computes it. *link_bytes*: what each device sends to others.
+    *layers* are passed one after another. *exchange_s*: what exchanges between devices take however little they send;
+    *link_s*: what they send, at the full rate of their link. *expert_s*: the part of *arithmetic_s* that is answers'
+    own in experts; *expert_row_s*: one row through every expert that is met.
     """
 
     layers: int
-    linked_layers: int
-    token_layers: float
     read_bytes: float
     read_s: float
     arithmetic_s: float
-    link_bytes: float = 0.0
+    exchange_s: float = 0.0
+    link_s: float = 0.0
+    expert_s: float = 0.0
+    expert_row_s: float = 0.0
 
     @property
     def ceiling_s(self) -> float:
@@ -42,7 +52,8 @@ class Work:
 class Model:
     """A model on its devices, ready for questions about any batch.
 
-    Tensor-parallel devices work at the same time; pipeline stages take turns, so that their bytes add up.
+    Tensor-parallel devices work at the same time; pipeline stages take turns, so that their bytes add up. *link* joins
+    the former; ``None`` where exchanges are not counted.
     """
 
     architecture: Architecture
@@ -51,9 +62,12 @@ class Model:
     rewritten_bytes: int
     bandwidth_bytes_per_s: int
     arithmetic_per_s: int
+    link: Link | None
 
 
-def prepare_speed(architecture: Architecture, deployment: Deployment, eight_bit: frozenset[str]) -> Model:
+def prepare_speed(
+    architecture: Architecture, deployment: Deployment, eight_bit: frozenset[str], link: Link | None = None
+) -> Model:
     """*eight_bit* are the formats that are multiplied at the device's 8-bit float rate, where it has one.
 
     Raises PlannerError for a device whose bandwidth or arithmetic rate is not known.
@@ -61,7 +75,8 @@ def prepare_speed(architecture: Architecture, deployment: Deployment, eight_bit:
     architecture = as_stored(architecture, deployment.weights)
     device = deployment.device
     tensor_format = deployment.weights.format
-    names = {tensor_format.name} if tensor_format else {t.stored.name for t, _ in _tensors(architecture) if _is_big(t)}
+    big = {tensor.stored.name for tensor, _ in read_tensors(architecture) if is_big(tensor)}
+    names = {tensor_format.name} if tensor_format else big
     rate = device.fp16_flops_per_s
     if names and names <= eight_bit and device.fp8_flops_per_s:
         rate = device.fp8_flops_per_s
@@ -79,6 +94,7 @@ def prepare_speed(architecture: Architecture, deployment: Deployment, eight_bit:
         rewritten_bytes=state_bytes(layers, deployment.kv_cache_k),
         bandwidth_bytes_per_s=device.bandwidth_bytes_per_s or 0,
         arithmetic_per_s=rate or 0,
+        link=link if deployment.tensor_parallel > 1 else None,
     )
 
 
@@ -102,23 +118,6 @@ def read_specs(
     return merge_specs(specs)
 
 
-def has_experts(architecture: Architecture) -> bool:
-    """Whether a token meets only some of a layer's tensors."""
-    return any(0 < tensor.active < tensor.count for tensor, _ in _tensors(architecture))
-
-
-def experts_touched(count: int, active: int, tokens: float) -> float:
-    """Different experts that *tokens* tokens meet in one layer, each choosing *active* of *count* at random.
-
-        E = N · (1 − (1 − k/N)^B)
-
-    >>> experts_touched(8, 2, 1), round(experts_touched(128, 4, 64), 1)
-    (2.0, 111.2)
-    """
-    missed: float = (1.0 - active / count) ** tokens
-    return count * (1.0 - missed)
-
-
 def weight_bytes_read(model: Model, tokens: float) -> float:
     """Bytes of weights that one device reads in a step with *tokens* tokens, one stage after another.
 
@@ -127,7 +126,7 @@ def weight_bytes_read(model: Model, tokens: float) -> float:
     deployment = model.deployment
     scheme, tensor_parallel = deployment.weights, deployment.tensor_parallel
     total = 0.0
-    for tensor, count in _tensors(model.architecture):
+    for tensor, count in read_tensors(model.architecture):
         size: float = count * tensor_bytes(tensor, scheme, tensor_parallel, deployment.expert_parallel)
         if 0 < tensor.active < tensor.count:
             met = experts_touched(tensor.count, tensor.active, max(1.0, tokens * deployment.data_parallel))
@@ -150,14 +149,14 @@ def decode_work(model: Model, sequences: int, context_tokens: int, prompt_share:
     """
     tokens = sequences * (1.0 + prompt_share)
     read = weight_bytes_read(model, sequences) + sequences * kv_bytes_read(model, context_tokens)
-    return _work(model, tokens, read, tokens * operations_per_token(model))
+    return _work(model, tokens, read, tokens * operations_per_token(model.architecture), rows=sequences)
 
 
 def verify_work(model: Model, sequences: int, context_tokens: int, draft_tokens: int) -> Work:
     """A step that checks *draft_tokens* drafted tokens of each sequence beside its next one: the cache is read once."""
     tokens = sequences * (draft_tokens + 1)
     read = weight_bytes_read(model, tokens) + sequences * kv_bytes_read(model, context_tokens)
-    return _work(model, tokens, read, tokens * operations_per_token(model))
+    return _work(model, tokens, read, tokens * operations_per_token(model.architecture))
 
 
 def mixed_work(model: Model, sequences: int, context_tokens: int, prompt_tokens: int, cached_tokens: int = 0) -> Work:
@@ -171,80 +170,39 @@ def mixed_work(model: Model, sequences: int, context_tokens: int, prompt_tokens:
         read += sequences * kv_bytes_read(model, context_tokens)
     if cached_tokens:
         read += kv_bytes_read(model, cached_tokens)
-    operations = tokens * operations_per_token(model) + _attention_operations(model, prompt_tokens, cached_tokens)
+    operations = tokens * operations_per_token(model.architecture)
+    operations += attention_operations(model.architecture, prompt_tokens, cached_tokens)
     return _work(model, tokens, read, operations)
 
 
-def _work(model: Model, tokens: float, read_bytes: float, operations: float) -> Work:
+def _work(model: Model, tokens: float, read_bytes: float, operations: float, rows: int | None = None) -> Work:
+    """*rows* of the *tokens* are computed together, all of them unless said otherwise."""
     deployment = model.deployment
     layers = len(model.architecture.layers)
+    per_s = deployment.tensor_parallel * model.arithmetic_per_s
+    own, each = expert_operations(model.architecture, tokens if rows is None else rows, deployment.data_parallel)
     return Work(
         layers=layers,
-        linked_layers=layers if deployment.tensor_parallel > 1 else 0,
-        token_layers=tokens * layers,
         read_bytes=read_bytes,
         read_s=read_bytes / model.bandwidth_bytes_per_s,
-        arithmetic_s=operations / (deployment.tensor_parallel * model.arithmetic_per_s),
-        link_bytes=tokens * link_bytes_per_token(model),
+        arithmetic_s=operations / per_s,
+        exchange_s=0.0 if model.link is None else layers * _EXCHANGES * model.link.exchange_s,
+        link_s=tokens * link_s_per_token(model),
+        expert_s=own / per_s,
+        expert_row_s=each / per_s,
     )
 
 
-def link_bytes_per_token(model: Model) -> float:
-    """What each device sends of a token: in every layer attention and feed-forward part are added up over all devices.
+def link_s_per_token(model: Model) -> float:
+    """What each device sends of a token, at the link's full rate: in every layer attention and feed-forward part are
+    added up over all devices.
 
         bytes = layers · 2 · 2·(n − 1)/n · hidden · 2
 
     Source: Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3; a ring sends 2·(n − 1)/n of the sum.
     """
+    if model.link is None:
+        return 0.0
     devices = model.deployment.tensor_parallel
     sent = 2 * (devices - 1) / devices * model.architecture.hidden_size * _LINK_ELEMENT_BYTES
-    return len(model.architecture.layers) * _EXCHANGES * sent
-
-
-def _tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
-    """The tensors that a step reads, with how often each occurs."""
-    tensors = list(counted_tensors(architecture.layers, architecture.tensors))
-    embeddings = [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
-    head = None
-    if all(tensor.role is not Role.HEAD for tensor in architecture.tensors):
-        head = max(embeddings, key=lambda tensor: tensor.elements, default=None)
-    return [(tensor, count) for tensor, count in tensors if tensor.role is not Role.EMBEDDING or tensor is head]
-
-
-def _is_big(tensor: Tensor) -> bool:
-    return tensor.role in (Role.LINEAR, Role.EXPERT)
-
-
-def operations_per_token(model: Model) -> float:
-    """Two a parameter that the token is multiplied with, a product and a sum; the head only for tokens of the answer.
-
-    Prompt tokens are charged for it too: it is a few percent.
-    """
-    return 2.0 * sum(
-        count * tensor.active_elements
-        for tensor, count in _tensors(model.architecture)
-        if tensor.role in _MULTIPLIED or tensor.role in (Role.HEAD, Role.EMBEDDING)
-    )
-
-
-def _attention_operations(model: Model, tokens: int, cached: int) -> float:
-    total = 0.0
-    for layer in model.architecture.layers:
-        for mixer in layer.mixers:
-            match mixer:
-                case Attention():
-                    width = mixer.num_attention_heads * (mixer.head_dim + mixer.v_head_dim)
-                case LatentAttention():
-                    width = mixer.num_attention_heads * (2 * mixer.kv_lora_rank + mixer.qk_rope_head_dim)
-                case _:
-                    continue
-            total += 2.0 * width * _positions(tokens, cached, mixer.window_tokens)
-    return total
-
-
-def _positions(tokens: int, cached: int, window: int | None) -> float:
-    """Tokens looked back at, itself included, added up over *tokens* after *cached* others."""
-    if window is None:
-        return tokens * cached + tokens * (tokens + 1) / 2
-    growing = max(0, min(tokens, window - cached))
-    return growing * cached + growing * (growing + 1) / 2 + (tokens - growing) * window
+    return len(model.architecture.layers) * _EXCHANGES * sent / model.link.bytes_per_s

@@ -1,0 +1,100 @@
+"""Public measurements of speed: within their limits, each row counted once, and the constants as they are fitted."""
+
+from collections import Counter
+
+import pytest
+
+from planner import presets
+from tests import draft_readings
+from tests.speed_readings import bench, counts, serving, table
+from tests.speed_readings.constants import constants_toml
+from tests.speed_readings.reading import DATA, rows_of
+
+METHOD = (DATA.parents[1] / "planner" / "METHOD.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, list[str]]:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.table()[2:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+@pytest.mark.slow
+def test_public_measurements_stay_within_their_limits(figures: dict[str, list[str]]) -> None:
+    """Constants fitted without the card that they are tried on."""
+    limited = {title: cells for title, cells in figures.items() if cells[3]}
+    assert len(limited) == 5
+    for title, (_, unseen, _, limit, *_) in limited.items():
+        assert float(unseen.rstrip("%")) <= float(limit.rstrip("%")), title
+
+
+@pytest.mark.slow
+def test_one_measured_row_brings_the_median_within_six_percent(figures: dict[str, list[str]]) -> None:
+    for title, (*_, own, _) in figures.items():
+        if not title.startswith("–"):
+            assert float(own.rstrip("%")) <= 6, title
+
+
+@pytest.mark.slow
+def test_a_line_says_whose_rows_it_counts(figures: dict[str, list[str]]) -> None:
+    """vLLM's large dense model is one, and the line has its rows and no others."""
+    large = [r for r in serving.serving_readings() if r.engine == "vllm" and r.model == table.LARGE]
+    assert int(figures["vLLM, dense 70B"][0]) == len(large) == 120
+    others = {r.model for r in serving.serving_readings() if r.engine == "vllm" and not r.experts} - {table.LARGE}
+    assert others == {"llama-3.1-8b", "qwen3.6-27b"}
+
+
+@pytest.mark.slow
+def test_the_tables_of_method_md_are_what_the_readings_give() -> None:
+    assert "\n".join(table.table()) in METHOD
+    assert "\n".join(counts.table()) in METHOD
+
+
+@pytest.mark.slow
+def test_the_stored_constants_are_the_fitted_ones() -> None:
+    text = (presets.PRESETS / "speed.toml").read_text(encoding="utf-8")
+    head, _, tables = text.partition("\n[")
+    assert all(line.startswith("#") or not line for line in head.splitlines())
+    assert f"[{tables}".strip() == constants_toml().strip()
+
+
+@pytest.mark.slow
+def test_every_row_is_in_one_class() -> None:
+    """And as many are predicted as the table's lines count."""
+    for name, classes, (_, results) in (
+        (bench.FILE, counts.bench_classes(), table.bench()),
+        (serving.FILE, counts.serving_classes(), table.serving()),
+    ):
+        counted = Counter(classes)
+        assert sum(counted.values()) == len(rows_of(name))
+        assert counted[counts.PREDICTED] == sum(len(result.unseen) for result in results.values())
+        assert counted[counts.FITTED] == 0
+    assert len(draft_readings.classes()) == len(rows_of("speculation.csv"))
+
+
+def test_a_row_that_is_not_predicted_says_why() -> None:
+    reasons = Counter(row["reason"] for row in rows_of(serving.FILE))
+    assert reasons.pop("") > 1_000
+    assert all(number and len(reason.split()) > 1 for reason, number in reasons.items())
+
+
+def test_readings_above_the_ceiling_are_servers_with_more_than_they_hold_and_one_claim() -> None:
+    """Caches of 512 requests that alone take longer to read than a step; and a card faster than its bytes."""
+    aside = [reading for reading in serving.serving_readings() if not reading.is_possible]
+    assert Counter((reading.card, reading.model) for reading in aside) == {
+        ("h100-sxm", "gpt-oss-120b"): 8,
+        ("rtx-4090", "llama-3.1-8b"): 1,
+    }
+    assert {row["concurrency"] for row in rows_of(serving.FILE) if row["engine"] == "vllm" and row["concurrency"]} >= {
+        "512"
+    }
+
+
+def test_the_cards_whose_readings_stand_apart_compute_less_than_they_read() -> None:
+    """Fewer operations a byte than the 64 rows to which kernels round up; no other card of NVIDIA is like it."""
+    balance = {
+        name: device.fp16_flops_per_s / device.bandwidth_bytes_per_s
+        for name, device in presets.devices().items()
+        if device.vendor == "nvidia" and device.fp16_flops_per_s and device.bandwidth_bytes_per_s
+    }
+    assert {name for name, operations in balance.items() if operations < 64} == {"h20"}
