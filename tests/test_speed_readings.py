@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from planner import presets
+from planner.preset_files import PRESETS
 from tests import draft_readings
 from tests.speed_readings import bench, counts, serving, table
 from tests.speed_readings.constants import constants_toml
@@ -52,7 +53,7 @@ def test_the_tables_of_method_md_are_what_the_readings_give() -> None:
 
 @pytest.mark.slow
 def test_the_stored_constants_are_the_fitted_ones() -> None:
-    text = (presets.PRESETS / "speed.toml").read_text(encoding="utf-8")
+    text = (PRESETS / "speed.toml").read_text(encoding="utf-8")
     head, _, tables = text.partition("\n[")
     assert all(line.startswith("#") or not line for line in head.splitlines())
     assert f"[{tables}".strip() == constants_toml().strip()
