@@ -9,6 +9,7 @@ from planner.deployment import Deployment, Workload
 from planner.draft import Draft
 from planner.engines import find_engine
 from planner.engines.base import EngineReport
+from planner.engines.division import cut_groups
 from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
@@ -177,6 +178,7 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     as_stored = deployment.weights.name == CHECKPOINT
     found = [warning for warning in architecture.warnings if as_stored or warning != SERVED_IN_16_BIT]
     found += beyond_model(architecture, workload.context_tokens)
+    found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)
     if deployment.profile is not None:
         found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture.name))]

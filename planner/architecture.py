@@ -14,6 +14,8 @@ class Tensor:
     """*count* identical tensors of *rows* × *columns*; blocks of a quantised format run along the columns.
 
     *active* is how many of them one token uses (experts); *replicated* ones are whole on every tensor-parallel rank.
+    Of the *heads* that the rows make up (a vector's columns) none is cut: with more ranks each lies on several. 0: any
+    row may be the last of its rank.
     """
 
     name: str
@@ -24,6 +26,7 @@ class Tensor:
     count: int = 1
     active: int = -1
     replicated: bool = False
+    heads: int = 0
 
     @property
     def elements(self) -> int:

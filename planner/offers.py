@@ -11,7 +11,7 @@ from planner.batching.trace import check_rate
 from planner.choices import Choices, choose
 from planner.cost import MILLION, SECONDS_PER_HOUR, cost
 from planner.energy import device_power
-from planner.errors import PlannerError
+from planner.errors import PlannerError, UnevenSplit
 from planner.model_files import load_model
 from planner.paced import paced
 from planner.performance_presets import power_share
@@ -223,10 +223,13 @@ def _rate_offer(
 def _offer(
     choices: Choices, architecture: Architecture, price: float, engine: str, prompt_tokens: int, output_tokens: int
 ) -> Offer | None:
-    """The cards of *choices*, *price* an hour each; ``None`` where the users do not fit."""
+    """The cards of *choices*, *price* an hour each; ``None`` where users do not fit or the model cannot be split."""
     chosen = choose(choices, architecture)
     deployment = chosen.deployment
-    memory = answer(chosen.architecture, deployment, chosen.workload)
+    try:
+        memory = answer(chosen.architecture, deployment, chosen.workload)
+    except UnevenSplit:
+        return None
     if not memory.fits:
         return None
     found = paced(chosen, engine)

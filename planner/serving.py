@@ -10,7 +10,7 @@ from planner.batching.disaggregated import Stage, best_split, decode_stage, pref
 from planner.batching.targets import Sustained, Target, few_requests, sustained
 from planner.batching.trace import Trace, longest_tokens
 from planner.choices import Choices, choose
-from planner.errors import PlannerError
+from planner.errors import PlannerError, UnevenSplit
 from planner.kv_cache import bytes_for, model_specs
 from planner.model_files import load_model
 from planner.paced import MeasuredRate, paced
@@ -125,9 +125,12 @@ def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
 def fitting_replica(
     choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture
 ) -> Served | None:
-    """One replica on the cards of *choices*; ``None`` where it cannot hold the requests."""
+    """One replica on the cards of *choices*; ``None`` where it cannot hold the requests or cannot be split so."""
     asked = replace(choices, context=mean_tokens(question.trace), users=1)
-    replica = served(asked, question.replica, speed_engine, architecture)
+    try:
+        replica = served(asked, question.replica, speed_engine, architecture)
+    except UnevenSplit:
+        return None
     return replica if _fits(replica, question) else None
 
 
@@ -155,7 +158,10 @@ def _options(
         data_parallel=None,
         replicas=1,
     )
-    replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
+    try:
+        replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
+    except UnevenSplit:
+        return
     replicas = question.device_count // tensor_parallel
     lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
     bare = ServingOption(

@@ -52,17 +52,18 @@ def parameters_by_role(architecture: Architecture) -> dict[str, int]:
 def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1, expert_parallel: int = 1) -> int:
     """Bytes of one rank's share of *tensor*: its rows, or its experts' rows, split evenly and rounded up.
 
-    With *expert_parallel* ranks each has whole experts instead.
+    With *expert_parallel* ranks each has whole experts instead. More ranks than heads of keys and values: a head each.
     """
     number_format = scheme.format_of(tensor.role, tensor.stored)
     rows, columns = tensor.rows, tensor.columns
     if expert_parallel > 1 and tensor.active >= 0:
         return -(-tensor.count // expert_parallel) * number_format.bytes_for(columns, rows)
     if tensor_parallel > 1 and not tensor.replicated:
+        parts = min(tensor_parallel, tensor.heads) if tensor.heads else tensor_parallel
         if rows > 1:
-            rows = -(-rows // tensor_parallel)
+            rows = -(-rows // parts)
         else:
-            columns = -(-columns // tensor_parallel)
+            columns = -(-columns // parts)
     return tensor.count * number_format.bytes_for(columns, rows)
 
 

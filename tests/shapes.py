@@ -42,7 +42,7 @@ def mixed(*parts: tuple[int, tuple[Mixer, ...]], drafts: Mixer | None = None) ->
 
 
 def full(heads: int, head_dim: int) -> Attention:
-    return attention(heads, heads, head_dim)
+    return attention(2 * heads, heads, head_dim)
 
 
 def latent(rank: int, rotary: int) -> LatentAttention:

@@ -6,6 +6,7 @@ from math import ceil
 from planner.architecture import Architecture, LatentAttention, Layer, Mixer, SharedCache, distinct_layers
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
+from planner.engines.division import check_division
 from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -78,6 +79,7 @@ class FreeShare(PerRequest):
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         self.check(deployment)
+        check_division(architecture, deployment, self.title)
         return pipeline_ranks(architecture, deployment.pipeline_parallel)
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:

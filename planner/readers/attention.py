@@ -63,9 +63,13 @@ def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     gated = 2 if decoder.is_on(structure.output_gate) else 1
     yield from _queries(decoder, gated * heads * plan.head_dim, hidden, bias)
     if key_value_heads:
-        yield from decoder.linear("self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias)
+        yield from decoder.linear(
+            "self_attn.k_proj", key_value_heads * plan.head_dim, hidden, bias, heads=key_value_heads
+        )
         if plan.kind != FULL or not decoder.is_on(structure.keys_as_values):
-            yield from decoder.linear("self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias)
+            yield from decoder.linear(
+                "self_attn.v_proj", key_value_heads * plan.v_head_dim, hidden, bias, heads=key_value_heads
+            )
     yield from decoder.linear(
         "self_attn.o_proj", decoder.hidden_size, heads * plan.v_head_dim, decoder.is_on(structure.o_bias)
     )

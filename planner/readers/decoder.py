@@ -31,11 +31,24 @@ class Decoder:
         return switch if isinstance(switch, bool) else self.values.flag(switch)
 
     def matrix(
-        self, name: str, rows: int, columns: int, *, role: Role = Role.LINEAR, replicated: bool = False
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        *,
+        role: Role = Role.LINEAR,
+        replicated: bool = False,
+        heads: int = 0,
     ) -> Tensor:
-        """A weight of *rows* (out features) × *columns* (in features)."""
+        """A weight of *rows* (out features, of so many *heads*) × *columns* (in features)."""
         return Tensor(
-            name=f"{name}.weight", role=role, rows=rows, columns=columns, stored=self.stored, replicated=replicated
+            name=f"{name}.weight",
+            role=role,
+            rows=rows,
+            columns=columns,
+            stored=self.stored,
+            replicated=replicated,
+            heads=heads,
         )
 
     def linear(
@@ -47,14 +60,15 @@ class Decoder:
         *,
         role: Role = Role.LINEAR,
         replicated: bool = False,
+        heads: int = 0,
     ) -> Iterator[Tensor]:
         """A projection and, where it has one, its bias."""
-        yield self.matrix(name, rows, columns, role=role, replicated=replicated)
+        yield self.matrix(name, rows, columns, role=role, replicated=replicated, heads=heads)
         if bias:
-            yield self.vector(f"{name}.bias", rows, role=Role.BIAS, replicated=replicated)
+            yield self.vector(f"{name}.bias", rows, role=Role.BIAS, replicated=replicated, heads=heads)
 
-    def vector(self, name: str, size: int, *, role: Role, replicated: bool = True) -> Tensor:
-        return Tensor(name=name, role=role, columns=size, stored=self.stored, replicated=replicated)
+    def vector(self, name: str, size: int, *, role: Role, replicated: bool = True, heads: int = 0) -> Tensor:
+        return Tensor(name=name, role=role, columns=size, stored=self.stored, replicated=replicated, heads=heads)
 
     def norm(self, name: str, size: int, switch: Switch | None = None) -> Iterator[Tensor]:
         """A normalisation's weight and, for LayerNorm with one, its bias: *switch* decides, else the family's rule."""

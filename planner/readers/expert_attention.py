@@ -13,7 +13,7 @@ def expert_attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tens
     values, hidden = decoder.values, decoder.hidden_size
     experts, active = values.integer("num_experts"), values.integer("num_experts_per_tok")
     width = plan.num_key_value_heads * plan.head_dim
-    yield decoder.matrix("self_attention.kv_proj", 2 * width, hidden)
+    yield decoder.matrix("self_attention.kv_proj", 2 * width, hidden, heads=plan.num_key_value_heads)
     yield decoder.matrix("self_attention.router", experts, hidden, role=Role.ROUTER, replicated=True)
     for name, rows, columns in (("input_linear", width, hidden), ("output_linear", hidden, width)):
         yield Tensor(

@@ -31,8 +31,15 @@ class StoredKind(NamedTuple):
         return self.role is Role.EXPERT or (self.role is Role.BIAS and "experts." in self.name)
 
 
+class Sharing(NamedTuple):
+    """Whether every rank has a tensor whole, and the heads of which none is cut."""
+
+    replicated: bool = False
+    heads: int = 0
+
+
 class Reference:
-    """What a config's reader knows of the same layer: shapes, experts a token uses, what is replicated."""
+    """What a config's reader knows of the same layer: shapes, experts a token uses, how ranks share tensors."""
 
     __slots__ = ("_by_name", "active", "bits", "experts", "replicated_roles")
 
@@ -51,9 +58,11 @@ class Reference:
         tensor = self._by_name.get(name)
         return (tensor.rows, tensor.columns) if tensor else None
 
-    def is_replicated(self, name: str, role: Role) -> bool:
+    def sharing(self, name: str, role: Role) -> Sharing:
         tensor = self._by_name.get(name)
-        return tensor.replicated if tensor else role in self.replicated_roles
+        if tensor is None:
+            return Sharing(replicated=role in self.replicated_roles)
+        return Sharing(replicated=tensor.replicated, heads=tensor.heads)
 
 
 def layer_tensors(kinds: Counter[StoredKind], reference: Reference, unknown: set[str]) -> tuple[Tensor, ...]:
@@ -68,7 +77,7 @@ def layer_tensors(kinds: Counter[StoredKind], reference: Reference, unknown: set
         if kind.is_expert and reference.active >= 0:
             active = min(reference.active - used[kind.name], count * (stacked or 1))
             used[kind.name] += active
-        tensors += _tensors(kind, shape, count, stacked, active, reference.is_replicated(kind.name, kind.role))
+        tensors += _tensors(kind, shape, count, stacked, active, reference.sharing(kind.name, kind.role))
     return tuple(tensors)
 
 
@@ -83,19 +92,19 @@ def _stacked(kind: StoredKind, shape: tuple[int, ...], count: int, experts: int)
 
 
 def _tensors(
-    kind: StoredKind, shape: tuple[int, ...], count: int, stacked: int, active: int, replicated: bool
+    kind: StoredKind, shape: tuple[int, ...], count: int, stacked: int, active: int, sharing: Sharing
 ) -> Iterator[Tensor]:
     size = kind.bytes
     if stacked:
         size, rest = divmod(size, stacked)
         if rest:
             # One scale for all experts: bytes without parameters of their own.
-            yield _tensor(kind, (0,), rest, count, active=-1, replicated=False)
+            yield _tensor(kind, (0,), rest, count, active=-1, sharing=Sharing())
         count, shape = count * stacked, shape[1:] if shape[0] == stacked else (shape[0] // stacked, *shape[1:])
-    yield _tensor(kind, shape, size, count, active, replicated)
+    yield _tensor(kind, shape, size, count, active, sharing)
 
 
-def _tensor(kind: StoredKind, shape: tuple[int, ...], size: int, count: int, active: int, replicated: bool) -> Tensor:
+def _tensor(kind: StoredKind, shape: tuple[int, ...], size: int, count: int, active: int, sharing: Sharing) -> Tensor:
     rows, columns = prod(shape[:-1]), shape[-1] if shape else 1
     stored = dtype_format(kind.dtype)
     if kind.is_packed or stored.bytes_for(columns, rows) != size:
@@ -110,7 +119,8 @@ def _tensor(kind: StoredKind, shape: tuple[int, ...], size: int, count: int, act
         count=count,
         active=active,
         stored=stored,
-        replicated=replicated,
+        replicated=sharing.replicated,
+        heads=sharing.heads,
     )
 
 

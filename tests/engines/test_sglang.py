@@ -114,7 +114,7 @@ def test_heads_are_divided_or_repeated(heads: int, ranks: int, kept: int) -> Non
 
 
 def test_heads_that_do_not_divide_are_refused() -> None:
-    with pytest.raises(PlannerError, match="SGLang divides the heads evenly"):
+    with pytest.raises(PlannerError, match="tensor_parallel = 4 does not go with 6 key-value heads"):
         ask(model(layer(attention(8, 6))), tensor_parallel=4)
 
 

@@ -192,7 +192,7 @@ def test_heads_are_divided_and_then_repeated() -> None:
     eight = model(layer(attention(16, 8, 64)))
     bytes_per_token = [ask(eight, tensor_parallel=ranks).kv_bytes_per_token for ranks in (1, 2, 8, 16)]
     assert bytes_per_token == [2_048, 1_024, 256, 256]
-    with pytest.raises(PlannerError, match="tensor_parallel = 3 does not go with 8 key-value heads"):
+    with pytest.raises(PlannerError, match="tensor_parallel = 3 does not go with 16 attention heads"):
         ask(eight, tensor_parallel=3)
 
 

@@ -6,6 +6,7 @@ from math import ceil
 from planner.architecture import Architecture, LatentAttention, Layer
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
+from planner.engines.division import check_division
 from planner.engines.pools import SeparatePools
 from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import Model, static_fraction
@@ -32,6 +33,7 @@ class Sglang(SeparatePools, PerRequest):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[SglangRank, ...]:
         """Pipeline stages; the layers that draft are the last stage's, where this version counts them."""
         check(deployment)
+        check_division(architecture, deployment, "SGLang")
         model = _model(architecture)
         drafts: tuple[Layer, ...] = ()
         if options(deployment).drafts_with_mtp:

@@ -7,6 +7,7 @@ from math import ceil
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
+from planner.engines.division import check_division
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.offload import offloaded
@@ -31,6 +32,7 @@ class Vllm(PerRequest):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""
         check(deployment)
+        check_division(architecture, deployment, "vLLM")
         return tuple(offloaded(rank, deployment)[0] for rank in self._whole_ranks(architecture, deployment))
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
