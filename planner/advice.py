@@ -9,8 +9,10 @@ from planner.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS
 from planner.capacity import largest
-from planner.choices import Choices, choose, choose_device
+from planner.choices import Choices, choose, choose_cards, choose_device
 from planner.deployment import MAX_PARALLEL, Device
+from planner.engines import ENGINES
+from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.units import format_bytes
@@ -20,10 +22,10 @@ WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
 CACHE_STEPS = ("fp8", "q4_0")
 GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""
-PLACEMENT = {"n_gpu_layers", "n_cpu_moe", "cpu_moe"}
-"""llama.cpp's settings of what lies on cards."""
 QUANT_POLICIES = ("8", "4")
 """The bits that LMDeploy keeps keys and values in, by a setting and not by a format."""
+MINIMUM = "minimum"
+"""What no engine takes less than; none itself."""
 DOUBLINGS = (2, 4, 8)
 """How many times the cards are tried: beyond that another card or format is the better advice."""
 
@@ -52,8 +54,15 @@ def fixes(choices: Choices, architecture: Architecture, before: Answer) -> tuple
 
 
 def _changes(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
+    if before.no_build:
+        yield from _engines(choices)
+        return
     known = presets.engine_data(choices.engine).settings
     reads_gguf = "n_gpu_layers" in known
+    fitted = as_fit_chooses(choices, architecture) if reads_gguf else None
+    if before.margin_bytes and fitted:  # It does so by itself.
+        yield fitted
+        fitted = None
     longest = before.max_context_tokens
     if longest is not None and longest >= TIGHT_TOKENS:
         yield f"{longest:,} tokens per user instead of {before.context_tokens:,}", replace(choices, context=longest)
@@ -75,17 +84,26 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
                 yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
     for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
         yield f"Weights in {name}", replace(choices, weights=name)
-    if reads_gguf and (fitted := as_fit_chooses(choices, architecture)):
+    if fitted:
         yield fitted
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
 
 
+def _engines(choices: Choices) -> Iterator[tuple[str, Choices]]:
+    """Others that run on the cards, with their own settings."""
+    cards = choose_cards(choices)
+    for name in ENGINES:
+        data = presets.engine_data(name)
+        if name != MINIMUM and all(data.runs_on(card.name, card.vendor) for card in cards):
+            yield f"Engine {name}", replace(choices, engine=name, engine_version=None, set=(), profile=None)
+
+
 def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, Choices] | None:
     """What llama.cpp's --fit would choose, with a margin on the card; ``None`` where the user set one of the two."""
     settings = choose(choices, architecture).deployment.settings
-    if settings.given & PLACEMENT:
+    if settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
         return None
     margin_bytes = settings.integer("fit_target") or 0
 
@@ -167,7 +185,7 @@ def _tried(change: str, changed: Choices, architecture: Architecture, before: An
         after = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError:
         return None
-    if after.free_bytes <= before.free_bytes:
+    if after.deciding.spare_bytes <= before.deciding.spare_bytes and not before.no_build:
         return None
     return Fix(change=change, result=_result(after, before), enough=after.fits, choices=changed)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from planner.architecture import Architecture
 from planner.budget import MemoryBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
+from planner.deciding import Deciding, deciding
 from planner.deployment import Deployment, Workload
 from planner.draft import Draft
 from planner.engines import find_engine
@@ -28,7 +29,10 @@ class Answer:
     """The contract of ``plan --json``. All sizes are bytes of one device, the fullest, but for those of the host.
 
     *devices* are the titles of all cards where these differ; *device* is the fullest one's.
-    *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit.
+    *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit. Where
+    card and processor share one memory, *shared_memory_bytes* bounds both together. *deciding* is the memory with the
+    least to spare. With less than *margin_bytes* free the engine moves a part of the model to main memory by itself;
+    0 for one that does not. *no_build* says why the engine does not run there at all: then nothing fits.
 
     ``None`` for *max_context_tokens*, *max_users*, *pool_tokens* or *max_concurrency*: memory sets no limit.
     *pool_tokens* and *max_concurrency* are what the engine prints, from *report* where it prints its own figures.
@@ -54,6 +58,10 @@ class Answer:
     host_items: tuple[LineItem, ...]
     host_bytes: int
     host_memory_bytes: int | None
+    shared_memory_bytes: int | None
+    deciding: Deciding
+    margin_bytes: int
+    no_build: str
     weights_bytes: int
     kv_bytes_per_token: int | float
     kv_fixed_bytes: int
@@ -87,7 +95,8 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     report = engine.report(pools(budget.ranks), deployment, one_replica, longest_tokens)
     if report is not None and report.num_blocks and budget.rank.draft_specs:
         report = _beside_draft(report, longest_tokens, budget)
-    if report is not None and report.refusals and budget.state is State.FITS:
+    memory = deciding(budget.ranks, workload, budget.state)
+    if deployment.no_build or (report is not None and report.refusals and budget.state is State.FITS):
         budget = replace(budget, fits=False, state=State.NO)
     return Answer(
         model=architecture.title,
@@ -110,6 +119,10 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         host_items=budget.host_items,
         host_bytes=sum(item.bytes for item in budget.host_items),
         host_memory_bytes=deployment.host_memory_bytes,
+        shared_memory_bytes=budget.ranks[0].deployment.shared_memory_bytes,
+        deciding=memory,
+        margin_bytes=engine.margin_bytes(deployment),
+        no_build=deployment.no_build,
         weights_bytes=budget.weights_bytes,
         kv_bytes_per_token=bytes_per_token_at(specs, workload.context_tokens),
         kv_fixed_bytes=fixed_bytes(specs),

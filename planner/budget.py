@@ -7,7 +7,7 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import Pool
 from planner.line_item import Basis, Kind, LineItem
-from planner.rank_budget import OUTSIDE, Case, RankBudget, on_device, prepare
+from planner.rank_budget import OUTSIDE, Case, RankBudget, on_device, prepare, shared_need_bytes
 from planner.records import dataclass
 
 __all__ = [
@@ -110,11 +110,15 @@ def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, case: Case = C
 
 
 def host_holds(rank: RankBudget, tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:
-    """Whether the machine's own memory holds what lies there; nothing is asked of it unless its size is stated."""
+    """Whether the machine's own memory holds what lies there, beside the card's part where both share it.
+
+    Of a machine where each has its own nothing is asked unless its size is stated.
+    """
+    requests, shared_bytes = rank.requests(users), rank.deployment.shared_memory_bytes
+    if shared_bytes is not None:
+        return shared_need_bytes(rank, tokens, requests, case) <= shared_bytes
     memory_bytes = rank.deployment.host_memory_bytes
-    if memory_bytes is None:
-        return True
-    return case.of(rank.host_items(tokens, rank.requests(users))) <= memory_bytes
+    return memory_bytes is None or case.of(rank.host_items(tokens, requests)) <= memory_bytes
 
 
 def _state(ranks: tuple[RankBudget, ...], workload: Workload, loads: bool) -> State:

@@ -4,8 +4,10 @@ Command line, app and library all come through here, so that the same choices gi
 """
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
-from planner.engines import find_engine
+from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
 from planner.format_choices import choose_cache, choose_weights, sixteen_bit, weights_in_name
 from planner.formats import QuantScheme
@@ -136,10 +138,21 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         profile=None if choices.profile is None else _load_profile(choices.profile),
         draft=None if drafting else draft,
         desktop=presets.desktop_use() if choices.display else None,
+        no_build=_no_build(data, cards),
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
+
+
+def _no_build(data: EngineData, cards: Sequence[Device]) -> str:
+    """That the engine of *data* does not run on one of *cards*, and what does; empty where it runs on all."""
+    device = next((card for card in cards if not data.runs_on(card.name, card.vendor)), None)
+    if device is None:
+        return ""
+    others = (name for name in ENGINES if presets.engine_data(name).runs_on(device.name, device.vendor))
+    engine, choice = data.title.partition(":")[0], ", ".join(islice(others, 1, None))
+    return f"{engine} does not run on {device.title}; choose one of: {choice}."
 
 
 def _check_given(choices: Choices) -> None:

@@ -20,7 +20,7 @@ from planner.starting import start
 from planner.table import TableRow
 from planner.table_words import notes
 from planner.units import format_bytes, format_count, format_rate
-from planner.verdict import beyond_limit, one_user_tokens, verdict
+from planner.verdict import beyond_limit, one_user_tokens, shared_need_bytes, verdict
 
 MAX_FIXES = 4
 _GIB_WIDTH = 12
@@ -149,7 +149,11 @@ def _host_lines(answer: Answer, width: int) -> list[str]:
     """What lies in the machine's own memory."""
     offered = "" if answer.host_memory_bytes is None else f"  of {format_bytes(answer.host_memory_bytes)}"
     total = f"  {'main memory':{width}} {format_bytes(answer.host_bytes):>{_GIB_WIDTH}}{offered}"
-    return [*(_item_line(item, width) for item in answer.host_items), total]
+    lines = [*(_item_line(item, width) for item in answer.host_items), total]
+    if (shared_bytes := answer.shared_memory_bytes) is not None:
+        both = format_bytes(shared_need_bytes(answer))
+        lines.append(f"  {'both':{width}} {both:>{_GIB_WIDTH}}  of {format_bytes(shared_bytes)}, one memory")
+    return lines
 
 
 def _item_line(item: LineItem, width: int) -> str:
@@ -165,9 +169,10 @@ def _numbers(answer: Answer) -> list[str]:
     each = "" if answer.users == 1 else " each"
     return [
         f"  room in the cache      {_or_any(one_user_tokens(answer))} tokens",
-        f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''}".ljust(25)
+        f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''} ".ljust(25)
         + f"{_or_any(answer.max_context_tokens)} tokens{each}{_beyond(answer)}",
-        f"  most users at {answer.context_tokens:,}".ljust(25) + _or_any(answer.max_users),
+        f"  most users at {answer.context_tokens:,} ".ljust(25)
+        + ("any number" if answer.max_users is None else format_count(answer.max_users)),
         f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
         *_report_lines(answer.engine, answer.report),
     ]

@@ -23,6 +23,7 @@ MAX_PARALLEL = 1024
 class Device:
     """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
 
+    *machine_bytes*: all memory of a machine whose processor and accelerator share it, ``None`` where each has its own.
     *power_watts*: the most that it draws, its limit as shipped; *power_checked* is false where it was only recalled.
     *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the
     user.
@@ -38,6 +39,7 @@ class Device:
     memory_basis: str = "stated"
     memory_source: str = "stated by the user"
     unified: bool = False
+    machine_bytes: int | None = None
     bandwidth_bytes_per_s: int | None = None
     fp16_flops_per_s: int | None = None
     fp8_flops_per_s: int | None = None
@@ -64,7 +66,8 @@ class Deployment:
     items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
     settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
     *desktop* is what a screen takes of the first card, ``None`` where it shows none. *interconnect* is the link that
-    joins the devices by its name in links.toml, ``None`` for the device's own.
+    joins the devices by its name in links.toml, ``None`` for the device's own. *no_build* says why the engine does not
+    run on the device at all; empty where it does.
     """
 
     device: Device
@@ -86,6 +89,7 @@ class Deployment:
     draft: "Draft | None" = None
     pool_bytes: int | None = None
     desktop: LineItem | None = None
+    no_build: str = ""
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):
@@ -101,6 +105,14 @@ class Deployment:
     def device_count(self) -> int:
         """The devices of one replica."""
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+
+    @property
+    def shared_memory_bytes(self) -> int | None:
+        """What card and processor share: all of a machine with one memory, or the part of it that was stated."""
+        machine_bytes = self.device.machine_bytes
+        if machine_bytes is None or self.host_memory_bytes is None:
+            return machine_bytes
+        return min(machine_bytes, self.host_memory_bytes)
 
     @property
     def stages(self) -> tuple[Device, ...]:

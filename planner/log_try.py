@@ -7,6 +7,7 @@ from planner.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, Chosen, choose
+from planner.engine_data import EngineSettings
 from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.launch import launch
@@ -52,7 +53,8 @@ class Failed:
         chosen = choose(choices, self.architecture)
         is_elsewhere = card_of(choices)[:3] != card_of(self.choices)[:3]
         profile = None if is_elsewhere or self.profile is None else carried(self.profile, self._chosen(), chosen)
-        return answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
+        deployment = replace(chosen.deployment, profile=profile, settings=_placed(chosen.deployment.settings))
+        return answer(chosen.architecture, deployment, chosen.workload)
 
     def fits(self, choices: Choices) -> bool:
         """Whether *choices* would start; not if they make no plan."""
@@ -102,6 +104,11 @@ class Failed:
 
     def _chosen(self) -> Chosen:
         return choose(self.choices, self.architecture)
+
+
+def _placed(settings: EngineSettings) -> EngineSettings:
+    """As the commands here have it: they say how many layers lie on a card, and then --fit moves nothing."""
+    return replace(settings, values={**settings.values, "fit": False}) if "fit" in settings.values else settings
 
 
 def _refusals(found: Answer) -> tuple[str, ...]:

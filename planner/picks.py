@@ -180,7 +180,7 @@ def _planned(choices: Choices, preset: ModelPreset, weights: str, setting: str =
         (match,) = formats_for(replace(asked, weights=weights), load_preset(preset.name), (weights,))
     except PlannerError:
         return None
-    limit, longest = match.model_limit_tokens, match.max_context_tokens
+    limit, longest = match.model_limit_tokens, match.sure_context_tokens
     wanted = choices.context or DEFAULT_CONTEXT_TOKENS
     if match.state is not State.FITS or (limit is not None and limit < wanted):
         return None

@@ -8,7 +8,7 @@ from itertools import cycle
 from planner.architecture import Architecture
 from planner.deployment import Deployment, Device
 from planner.engines import find_engine
-from planner.engines.base import Engine, Rank, taken_bytes
+from planner.engines.base import Engine, Rank, WholeCard, taken_bytes
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
 from planner.records import dataclass
@@ -93,6 +93,18 @@ class RankBudget:
 
     def host_items(self, tokens: int, requests: int) -> tuple[LineItem, ...]:
         return self.engine.host_items(self.architecture, self.deployment, tokens, requests)
+
+
+def shared_need_bytes(rank: RankBudget, tokens: int, requests: int, case: Case) -> int:
+    """What *requests* of *tokens* take of a memory that card and processor share: the parts of both.
+
+    An engine that reserves its pool takes all of it, whatever is asked.
+    """
+    need_bytes = rank.need_bytes(tokens, requests, case)
+    if not isinstance(rank.engine, WholeCard):
+        need_bytes = max(need_bytes, rank.pool(case))
+    taken = case.of(item for item in rank.items if item.name != OUTSIDE)
+    return taken + need_bytes + case.of(rank.host_items(tokens, requests))
 
 
 def prepare(architecture: Architecture, deployment: Deployment) -> tuple[RankBudget, ...]:

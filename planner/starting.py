@@ -8,9 +8,11 @@ from planner.architecture import Architecture
 from planner.choices import Choices, choose
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
+from planner.engines.llama_cpp.options import PLACEMENT
 from planner.launch import LAUNCHERS, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
+from planner.verdict import spills
 from planner.which import check_device
 
 
@@ -18,18 +20,21 @@ from planner.which import check_device
 class Start:
     """*command* starts *choices*, which differ from what was asked by *change*; empty where nothing had to change.
 
-    Without a *command* no single change is enough.
+    Without a *command* no single change is enough. *spills*: the change is what the engine does by itself.
     """
 
     command: Launch | None
     choices: Choices
     change: str = ""
+    spills: bool = False
 
     @property
     def title(self) -> str:
         """What the command does, as a heading."""
         if self.command is None:
             return "No single change makes it start"
+        if self.spills:
+            return "It starts with a part in main memory"
         return "Start it" if not self.change else "It does not start like this, but with one change"
 
 
@@ -63,8 +68,13 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
         return Start(command=replace(command, notes=(*command.notes, *_waiting(found))), choices=choices)
     for fix in fixes(choices, architecture, found):
         if fix.enough:
+            changed = choose(fix.choices, architecture)
+            is_placed = bool(PLACEMENT & changed.deployment.settings.given)
             return Start(
-                command=launch(fix.choices, choose(fix.choices, architecture)), choices=fix.choices, change=fix.change
+                command=launch(fix.choices, changed),
+                choices=fix.choices,
+                change=fix.change,
+                spills=is_placed and spills(found),
             )
     return Start(command=None, choices=choices)
 

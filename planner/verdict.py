@@ -1,7 +1,8 @@
 """The answer in words: one title and one sentence a state, the same in the terminal and on the page."""
 
 from planner.answer import Answer
-from planner.budget import State
+from planner.budget import OUTSIDE, State
+from planner.deciding import Where
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
 from planner.records import dataclass
@@ -21,17 +22,23 @@ class Verdict:
 def verdict(answer: Answer) -> Verdict:
     """What to say first about *answer*."""
     match answer.state:
+        case State.NO if answer.no_build:
+            return _no_build(answer)
         case State.FITS:
             return _fits(answer)
+        case State.NO | State.TIGHT if spills(answer):
+            return _spills(answer)
         case State.TIGHT:
             return _tight(answer)
         case State.UNCERTAIN:
             return _uncertain(answer)
-        case State.NO if refusals(answer) and answer.free_bytes >= 0:
+        case State.NO if refusals(answer) and answer.deciding.spare_bytes >= 0:
             return _refused(answer)
-        case State.NO if answer.loads and answer.free_bytes >= 0:
+        case State.NO if answer.deciding.where is Where.HOST:
             return _host_short(answer)
-        case State.NO if answer.loads:
+        case State.NO if answer.deciding.where is Where.SHARED:
+            return _shared_short(answer)
+        case State.NO if room_bytes(answer) >= 0:
             return _short(answer)
         case _:
             return _too_big(answer)
@@ -63,14 +70,36 @@ def one_user_tokens(answer: Answer) -> int | None:
     return answer.pool_tokens if answer.report is None else answer.report.longest_start_tokens
 
 
+def shared_need_bytes(answer: Answer) -> int:
+    """What card side and host side need of the one memory that they share; what the engine leaves free is no need."""
+    return answer.host_bytes + sum(item.bytes for item in answer.items if item.name != OUTSIDE)
+
+
+def spills(answer: Answer) -> bool:
+    """Whether the engine by itself would put a part into main memory, since not all of it stays on the card."""
+    memory = answer.deciding
+    return bool(answer.margin_bytes) and memory.where is Where.CARD and memory.spare_bytes < 0 and not answer.no_build
+
+
 def room_words(answer: Answer) -> str:
     """The room in tokens, or that nothing in the cache grows."""
     tokens = one_user_tokens(answer)
     return "room for any length" if tokens is None else f"room for {tokens:,} tokens"
 
 
+def _no_build(answer: Answer) -> Verdict:
+    """Whatever memory says, the engine does not run there."""
+    runs, _, others = answer.no_build.partition("; ")
+    return Verdict(
+        state=answer.state,
+        title=f"No: {runs}",
+        sentence=f"{others[:1].upper()}{others[1:]} The figures below are as if it did run.",
+        short="**does not run there**",
+    )
+
+
 def _fits(answer: Answer) -> Verdict:
-    spare = format_bytes(answer.free_bytes)
+    spare = format_bytes(answer.deciding.spare_bytes) + _whose(answer)
     longest = one_user_tokens(answer)
     tokens = "any length" if longest is None else f"**{longest:,} tokens**"
     return Verdict(
@@ -98,6 +127,22 @@ def _tight(answer: Answer) -> Verdict:
     )
 
 
+def _spills(answer: Answer) -> Verdict:
+    """Not all of it stays on the card, which is slower and no reason for the engine not to start."""
+    over = format_bytes(-answer.deciding.spare_bytes)
+    allowed, margin = answer.memory_bytes - answer.margin_bytes, format_bytes(answer.margin_bytes)
+    return Verdict(
+        state=answer.state,
+        title=f"No: {over} too much to stay on the card",
+        sentence=(
+            f"{answer.model} on {_cards(answer)}: --fit keeps {margin} free, so that **{format_bytes(allowed)}** are "
+            f"left, and {asked(answer)} take **{format_bytes(allowed - answer.deciding.spare_bytes)}** with weights "
+            "and runtime. It starts all the same, with a part in main memory, which is slower."
+        ),
+        short=f"**spills**, {over} too much for the card",
+    )
+
+
 def _refused(answer: Answer) -> Verdict:
     """Memory holds the request, and the engine does not start all the same."""
     return Verdict(
@@ -120,6 +165,22 @@ def _host_short(answer: Answer) -> Verdict:
             f"it has **{format_bytes(offered)}** to give."
         ),
         short=f"**does not fit**, main memory {by} short",
+    )
+
+
+def _shared_short(answer: Answer) -> Verdict:
+    """Card and processor share one memory, and it does not hold the parts of both."""
+    offered = answer.shared_memory_bytes or 0
+    by = format_bytes(-answer.deciding.spare_bytes)
+    need = format_bytes(shared_need_bytes(answer))
+    return Verdict(
+        state=answer.state,
+        title=f"No: the memory of the machine is {by} short",
+        sentence=(
+            f"{answer.model}: the parts for the graphics and for the processor need **{need}** together; both lie in "
+            f"one memory of **{format_bytes(offered)}**."
+        ),
+        short=f"**does not fit**, memory {by} short",
     )
 
 
@@ -154,19 +215,44 @@ def _too_big(answer: Answer) -> Verdict:
 
 
 def _uncertain(answer: Answer) -> Verdict:
-    low = sum(item.low_bytes for item in answer.items)
-    high = sum(item.high_bytes for item in answer.items)
-    widest = max(answer.items, key=lambda item: item.high_bytes - item.low_bytes)
-    spare = format_bytes(answer.memory_bytes - low)
-    short = format_bytes(high - answer.memory_bytes)
+    """It holds at the low end of what is assumed, and not at the high end."""
+    memory = answer.deciding
+    spare, short = format_bytes(memory.spare_high_bytes), format_bytes(-memory.spare_low_bytes)
+    if memory.spare_bytes >= 0:
+        title = f"Probably: {spare} to spare{_whose(answer)}, or {short} short"
+    else:
+        title = f"Probably not: {short} short{_whose(answer)}, or {spare} to spare"
     return Verdict(
         state=answer.state,
-        title=f"Probably: {spare} to spare, or {short} short",
+        title=title,
         sentence=(
-            f"{_need(answer)} **{format_bytes(cache_bytes(answer))}** of cache. What decides is {widest.name}, "
-            f"assumed between {format_bytes(widest.low_bytes)} and {format_bytes(widest.high_bytes)}."
+            f"{_need(answer)} **{format_bytes(cache_bytes(answer))}** of cache{_beside(answer)}. What decides is "
+            f"{memory.item}, assumed between {format_bytes(memory.item_low_bytes)} and "
+            f"{format_bytes(memory.item_high_bytes)}.{_or_spills(answer)}"
         ),
-        short=f"**probably**, {room_words(answer)}",
+        short=f"**probably{'' if memory.spare_bytes >= 0 else ' not'}**, {room_words(answer)}",
+    )
+
+
+def _or_spills(answer: Answer) -> str:
+    is_moved = answer.margin_bytes and answer.deciding.where is Where.CARD
+    return " If it is short, --fit moves a part to main memory." if is_moved else ""
+
+
+def _whose(answer: Answer) -> str:
+    """Of which memory is spoken, where it is not a card's."""
+    words = {Where.CARD: "", Where.HOST: " in main memory", Where.SHARED: " in the machine's one memory"}
+    return words[answer.deciding.where]
+
+
+def _beside(answer: Answer) -> str:
+    """What lies beside the card, where that decides."""
+    if answer.deciding.where is Where.CARD:
+        return ""
+    offered = answer.host_memory_bytes if answer.deciding.where is Where.HOST else answer.shared_memory_bytes
+    return (
+        f", and beside the card **{format_bytes(answer.host_bytes)}** lie in main memory; it has "
+        f"**{format_bytes(offered or 0)}**{' for both' if answer.deciding.where is Where.SHARED else ''}"
     )
 
 

@@ -8,9 +8,10 @@ from itertools import islice
 from planner import format_presets, presets
 from planner.answer import warnings_for
 from planner.architecture import Architecture
-from planner.budget import RankBudget, State, budget_for, on_device, prepare
+from planner.budget import Case, RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_cards
+from planner.deciding import Deciding, deciding
 from planner.deployment import Device
 from planner.engines import ENGINES
 from planner.errors import PlannerError
@@ -39,6 +40,8 @@ _READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 class Match:
     """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context.
 
+    *sure_context_tokens*: the longest for the asked users when all that is assumed turns out large.
+
     *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
     the machine's own memory, *outside_weights_bytes* of them are weights. *warnings* are what a plan of it would say.
     """
@@ -55,6 +58,8 @@ class Match:
     outside_weights_bytes: int
     host_bytes: int
     state: State
+    deciding: Deciding
+    sure_context_tokens: int | None
     max_context_tokens: int | None
     max_users: int | None
     model_limit_tokens: int | None
@@ -193,6 +198,7 @@ def _prepared(choices: Choices, architecture: Architecture) -> _Prepared:
 
 def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Match:
     budget = budget_for(ranks, chosen.workload)
+    sure = max_context_tokens(ranks, chosen.workload.users, Case.WORST) if budget.loads else 0
     workload, scheme = chosen.workload, chosen.deployment.weights
     return Match(
         model=chosen.architecture.title,
@@ -207,6 +213,8 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
         outside_weights_bytes=sum(item.bytes for item in budget.host_items if item.kind is Kind.WEIGHTS),
         host_bytes=sum(item.bytes for item in budget.host_items),
         state=budget.state,
+        deciding=deciding(ranks, chosen.workload, budget.state),
+        sure_context_tokens=sure,
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
         model_limit_tokens=chosen.architecture.max_position_embeddings,

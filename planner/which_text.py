@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from planner.answer import Answer
 from planner.budget import State
+from planner.deciding import Where
 from planner.formats import CHECKPOINT
 from planner.quality import quality_words
 from planner.units import format_bytes, format_size
@@ -23,10 +24,19 @@ def file_title(matches: Sequence[Match]) -> str:
     best = best_file(matches)
     if best is None:
         smallest = matches[-1]
-        return f"No file of {smallest.model} fits: the smallest is {format_bytes(-smallest.free_bytes)} too big"
+        return f"No file of {smallest.model} fits: the smallest is {_short_words(smallest)}"
     if best.weights == CHECKPOINT:
         return f"Take {best.model} as published: it fits"
     return f"Take {best.model} in {best.weights}: the largest file that fits"
+
+
+def _short_words(match: Match) -> str:
+    """By how much it is too big, and for which memory; or by how much it may turn out to be."""
+    memory = match.deciding
+    whose = "" if memory.where is Where.CARD else f" for {memory.where}"
+    if memory.spare_bytes < 0:
+        return f"{format_bytes(-memory.spare_bytes)} too big{whose}"
+    return f"not sure to, up to {format_bytes(max(0, -memory.spare_low_bytes))} too big{whose}"
 
 
 def file_sentence(matches: Sequence[Match], answer: Answer) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.advice import PLACEMENT, fixes, offload
+from planner.advice import fixes, offload
 from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, choose
+from planner.engines.llama_cpp.options import PLACEMENT
 from planner.log_shortage import Stage, share_below, shortage_bytes, stage_of
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of, with_setting, without_settings
 from planner.logs.devices import LLAMA_CPP
@@ -123,10 +124,16 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         bare = without_settings(choices, *PLACEMENT)
         change, changed = offload(bare, failed.architecture, failed.fits)
         yield "placement", change, PLANNER, changed
-    for fix in fixes(choices, failed.architecture, before):
-        is_placement = any(text.partition("=")[0] in PLACEMENT for text in set(fix.choices.set) - set(choices.set))
-        if fix.choices.context == choices.context and not is_placement and _is_larger(fix.choices, before):
-            yield fix.change, fix.change, PLANNER, fix.choices
+    for fix in fixes(_placed(choices), failed.architecture, before):
+        changed = replace(fix.choices, set=choices.set) if fix.choices.set == _placed(choices).set else fix.choices
+        is_placement = any(text.partition("=")[0] in PLACEMENT for text in set(changed.set) - set(choices.set))
+        if changed.context == choices.context and not is_placement and _is_larger(changed, before):
+            yield fix.change, fix.change, PLANNER, changed
+
+
+def _placed(choices: Choices) -> Choices:
+    """As *failed* asks it: --fit moves nothing of what a command places."""
+    return with_setting(choices, "fit", "off") if choices.engine in LLAMA_CPP else choices
 
 
 def _is_larger(changed: Choices, before: Answer) -> bool:

@@ -28,7 +28,7 @@ LAYERS = (
     ("planner.draft_items",),
     ("planner.rank_budget",),
     ("planner.budget",),
-    ("planner.capacity", "planner.multiply_accumulates"),
+    ("planner.capacity", "planner.deciding", "planner.multiply_accumulates"),
     (
         "planner.batching",
         "planner.cost",

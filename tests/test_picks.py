@@ -49,8 +49,8 @@ def test_every_pick_fits_and_its_context_is_the_longest_that_stays_on_the_card(p
         limit, longest = pick.match.model_limit_tokens, pick.context_tokens
         assert longest is not None
         assert state(plan(pick, 8_192)) is State.FITS
-        assert answer_fits(plan(pick, longest))
-        assert longest == limit or not answer_fits(plan(pick, longest + 256))
+        assert state(plan(pick, longest)) is State.FITS
+        assert longest == limit or state(plan(pick, longest + 256)) is not State.FITS
 
 
 def answer_fits(choices: Choices) -> bool:

@@ -9,6 +9,7 @@ from planner.choices import Chosen
 from planner.explain import cache_terms, naive_cache, weights_terms
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB, format_bytes, format_parameters
+from planner.verdict import shared_need_bytes
 from ui import colours
 from ui.words import item_name
 
@@ -61,6 +62,9 @@ def host_table(answer: Answer) -> str:
         for item in answer.host_items
     ]  # fmt: skip
     offered = "" if answer.host_memory_bytes is None else f", of {format_bytes(answer.host_memory_bytes)}"
+    if answer.shared_memory_bytes is not None:
+        both = format_bytes(shared_need_bytes(answer))
+        offered = f"; with the card's part {both} of one memory of {format_bytes(answer.shared_memory_bytes)}"
     return f"""{STYLE}<div class="kv-card"><table class="kv-items">
 <thead><tr><th scope="col">In main memory</th><th scope="col">GiB</th><th scope="col" class="kv-share">Share</th>
 <th scope="col" class="kv-basis">Basis</th></tr></thead>

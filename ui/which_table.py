@@ -74,8 +74,8 @@ def file_cell(match: Match, get: str, setting: str = "") -> str:
 def state_cell(match: Match) -> str:
     """Whether it does what was asked, and by how much."""
     words = STATE_WORDS[match.state]
-    spare = format_bytes(abs(match.free_bytes))
-    return f"{MARKS[match.state]} {words}\n{spare} {'to spare' if match.free_bytes >= 0 else 'short'}"
+    left = match.deciding.spare_bytes
+    return f"{MARKS[match.state]} {words}\n{format_bytes(abs(left))} {'to spare' if left >= 0 else 'short'}"
 
 
 def longest_cell(match: Match) -> str:

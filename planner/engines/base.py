@@ -136,6 +136,10 @@ class Engine(Protocol):
         """How many requests and tokens it takes at once."""
         ...
 
+    def margin_bytes(self, deployment: Deployment) -> int:
+        """What must stay free on a device for the engine not to move a part of the model to main memory by itself."""
+        ...
+
     def report(
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
@@ -171,6 +175,9 @@ class PerRequest:
 
     def limits(self, deployment: Deployment) -> ServerLimits:
         return ServerLimits()
+
+    def margin_bytes(self, deployment: Deployment) -> int:
+        return 0
 
 
 class WholeCard:

@@ -34,6 +34,7 @@ SWITCHES = {
     "swa_full": "--swa-full",
     "no_mmproj": "--no-mmproj",
 }
+IN_MIB = {"cache_ram": "--cache-ram", "fit_target": "--fit-target"}
 NAMELESS = {NGRAM: "ngram-simple", EAGLE: "draft-eagle3"}
 """Drafts that are no smaller model, as --spec-type has them."""
 SMALLER_MODEL, MTP_TYPE, NGRAM_LENGTH = "draft-simple", "draft-mtp", "--spec-ngram-simple-size-m"
@@ -73,8 +74,11 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     if settings.flag("kv_unified") is not None:
         yield "--kv-unified" if settings.flag("kv_unified") else "--no-kv-unified"
     yield from (option for name, option in SWITCHES.items() if name in settings.given and settings.values[name])
-    if "cache_ram" in settings.given:
-        yield from ("--cache-ram", str(settings.values["cache_ram"] // MIB))
+    if "fit" in settings.given:
+        yield from ("--fit", "on" if settings.values["fit"] else "off")
+    for name, option in IN_MIB.items():
+        if name in settings.given:
+            yield from (option, str(settings.values[name] // MIB))
     if (count := deployment.pipeline_parallel) > 1:
         shares = (card.memory_bytes >> 20 for card in deployment.stages) if deployment.cards else repeat(1, count)
         yield from ("--tensor-split", ",".join(map(str, shares)))
@@ -127,7 +131,8 @@ def parse(text: str, like: Choices) -> Choices:
         raise PlannerError("This is not a command that begins with llama-server.")
     flags = {option: f"set.{name}" for name, option in VALUES.items()}
     flags |= {"--model": "model", "--hf-repo": "repository", "-hf": "repository"}
-    flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--cache-ram": "cache_ram"}
+    flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--fit": "set.fit"}
+    flags |= {option: name for name, option in IN_MIB.items()}
     flags |= {"--cache-type-k": "kv_cache_k", "--cache-type-v": "kv_cache_v"}
     switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
     flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
@@ -150,8 +155,8 @@ def parse(text: str, like: Choices) -> Choices:
             case "kv_cache_k" | "kv_cache_v":
                 ours = {theirs: ours for ours, theirs in CACHE_TYPES.items()}
                 found = replace(found, **{name: ours.get(value, value)})  # type: ignore[arg-type]
-            case "cache_ram":
-                found = replace(found, set=(*found.set, f"cache_ram={value}MiB"))
+            case _ if name in IN_MIB:
+                found = replace(found, set=(*found.set, f"{name}={value}MiB"))
             case "set.n_gpu_layers" if value == ALL_LAYERS:
                 pass
             case "draft_model" | "drafted" | "drafter":

@@ -6,11 +6,12 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits, WholeCard
 from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
-from planner.engines.llama_cpp.items import buffer_items, context_item, host_items
-from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, options
+from planner.engines.llama_cpp.items import buffer_items, context_item, host_items, kept_prompts_bytes
+from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, margin_bytes, options
 from planner.engines.llama_cpp.placement import Placement, place
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
+from planner.units import format_bytes
 
 
 class LlamaCpp(PerRequest, WholeCard):
@@ -33,6 +34,15 @@ class LlamaCpp(PerRequest, WholeCard):
 
     def cache_bytes(self, specs: tuple[KVCacheSpec, ...], deployment: Deployment, tokens: int, requests: int) -> int:
         return cache_bytes(specs, deployment, tokens, requests)
+
+    def margin_bytes(self, deployment: Deployment) -> int:
+        return margin_bytes(deployment)
+
+    def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
+        return memory_bytes - taken_bytes - margin_bytes(deployment)
+
+    def pool_rule(self, deployment: Deployment) -> str:
+        return "fit_target: with less left free than this, --fit moves layers to main memory"
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         return (context_item(deployment),)
@@ -71,6 +81,12 @@ class LlamaCpp(PerRequest, WholeCard):
             notes.append(
                 f"{users:,} users at once need as many slots: counted as with n_parallel={users}, where "
                 f"{chosen.n_parallel} is set."
+            )
+        prompts = deployment.settings.integer("cache_ram")
+        if prompts and not kept_prompts_bytes(deployment):
+            notes.append(
+                f"Kept prompts may fill up to {format_bytes(prompts)} more of the one memory of the machine: cache_ram "
+                "bounds them."
             )
         return EngineReport(
             version=deployment.settings.version,

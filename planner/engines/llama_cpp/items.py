@@ -53,9 +53,18 @@ def host_items(
     outputs = FP32_BYTES * chosen.slots(requests) * architecture.vocab_size
     yield _known("output buffer", Kind.RUNTIME, outputs, "one row of logits a slot")
     yield _host_compute(architecture, placement, deployment, step)
-    prompts = deployment.settings.integer("cache_ram")
+    prompts = kept_prompts_bytes(deployment)
     if prompts:
         yield _assumed("kept prompts", prompts, 0, {"low": 0, "high": 1}, "fills with use up to cache_ram")
+
+
+def kept_prompts_bytes(deployment: Deployment) -> int:
+    """Bytes that prompts may fill; not counted where a machine's one memory is all that is known of it.
+
+    They are never needed: what they may take of it is said, and decides nothing.
+    """
+    is_shared = deployment.shared_memory_bytes is not None and deployment.host_memory_bytes is None
+    return 0 if is_shared else deployment.settings.integer("cache_ram") or 0
 
 
 def _host_compute(architecture: Architecture, placement: Placement, deployment: Deployment, step: Step) -> LineItem:

@@ -6,6 +6,8 @@ from planner.errors import PlannerError
 from planner.formats import NumberFormat
 from planner.records import dataclass
 
+PLACEMENT = frozenset(("n_gpu_layers", "n_cpu_moe", "cpu_moe"))
+"""Settings of what lies on cards: with any of them given --fit leaves everything as it is."""
 MAX_SEQUENCES = 256
 """``LLAMA_MAX_SEQ``: no server has more slots."""
 
@@ -81,6 +83,18 @@ def options(deployment: Deployment) -> Options:
         drafts=drafts,
         states=1 + (settings.values["spec_draft_n_max"] if drafts else 0),
     )
+
+
+def margin_bytes(deployment: Deployment) -> int:
+    """What has to stay free on each card for --fit to leave everything there; 0 where it has no say.
+
+    It has none where the user placed a part of the model, and all runtime stated as one figure has the margin in it.
+    Source: common/fit.cpp, common_params_fit_impl.
+    """
+    settings = deployment.settings
+    if deployment.overhead_bytes is not None or settings.given & PLACEMENT or not settings.flag("fit"):
+        return 0
+    return settings.integer("fit_target") or 0
 
 
 def check(architecture: Architecture, deployment: Deployment) -> None:
