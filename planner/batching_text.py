@@ -6,9 +6,9 @@ from planner.batching.gains import Gain, Range
 from planner.batching.outcome import Outcome, Spread
 from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
-from planner.paging import mean_last_block_waste
+from planner.paging import PublishedPaging, mean_last_block_waste
 from planner.serving import ServingOption
-from planner.units import format_figure, format_seconds
+from planner.units import counted, format_figure, format_seconds
 
 NAMES = {
     Schedule.STATIC: "Whole batches",
@@ -39,7 +39,8 @@ def schedules_sentence(outcomes: Mapping[Schedule, Outcome], slots: int, in_step
     """How long an answer takes under each schedule."""
     static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
     return (
-        f"{continuous.requests:,} requests, {continuous.output_tokens:,} tokens of answers, {slots:,} at a time. "
+        f"{counted(continuous.requests, 'request')}, {counted(continuous.output_tokens, 'token')} of answers, "
+        f"{slots:,} at a time. "
         f"On average an answer is there after **{time_words(static.latency.mean_s, in_steps)}** when a whole batch "
         f"must finish first, after **{time_words(continuous.latency.mean_s, in_steps)}** when a free slot is refilled "
         "at once."
@@ -62,11 +63,20 @@ def pool_sentence(outcome: Outcome) -> str:
     if pool.shared_blocks:
         sentence += f" The shared beginning saved {pool.saved_block_share:.0%} of the blocks."
     if outcome.preemptions:
-        evictions = "1 time" if outcome.preemptions == 1 else f"{outcome.preemptions:,} times"
-        sentence += f" **{evictions} the pool was full** and the youngest request had to give way"
+        sentence += (
+            f" **{counted(outcome.preemptions, 'time')} the pool was full** and the youngest request had to give way"
+        )
         copied = ", ".join(f"{use.evictions:,} to {use.name}" for use in outcome.tiers)
         sentence += f": copied {copied}, the others computed again." if copied else ", to be computed again."
     return sentence
+
+
+def published_sentence(found: PublishedPaging) -> str:
+    """What the paper on paging found, to set the figures here beside."""
+    return (
+        f"Published: servers that reserve used {found.reserved_low:.1%} – {found.reserved_high:.1%} of their places, "
+        f"one that pages {found.paged:.1%} ({found.source})."
+    )
 
 
 def sustained_title(found: Sustained) -> str:
@@ -131,10 +141,10 @@ def cluster_sentence(options: Sequence[ServingOption]) -> str:
     left = (
         "nothing is left"
         if best.rate_lost_per_s == 0
-        else f"**{requests_words(best.rate_lost_per_s)}** are left, {best.users_lost:,} users"
+        else f"**{requests_words(best.rate_lost_per_s)}** are left, {counted(best.users_lost, 'user')}"
     )
     return (
-        f"That is **{best.users:,} users** at once, waiting, answered or reading, and "
+        f"That is **{counted(best.users, 'user')}** at once, waiting, answered or reading, and "
         f"{rate_words(best.output_tokens_per_s)} tokens of answers a second. With one node lost {left}."
     )
 

@@ -1,10 +1,14 @@
 """How much and how many: searches on the budget, with no formula of their own."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from planner.budget import Case, RankBudget, holds
 from planner.deployment import MAX_TOKENS, MAX_USERS
+from planner.errors import PlannerError
+
+T = TypeVar("T")
 
 
 def largest(fits: Callable[[int], bool], limit: int) -> int:
@@ -60,3 +64,17 @@ def _requests(rank: RankBudget, tokens: int) -> float:
     used_bytes = rank.need_bytes(tokens, whole) if whole else 0
     next_bytes = rank.need_bytes(tokens, whole + 1) - used_bytes
     return whole + max(0, rank.pool_bytes - used_bytes) / next_bytes if next_bytes else math.inf
+
+
+def all_that_go(attempts: Iterable[Callable[[], T]]) -> list[T]:
+    """What those *attempts* give that an engine does not refuse; raises the first refusal where it refuses each."""
+    found: list[T] = []
+    refusals: list[PlannerError] = []
+    for attempt in attempts:
+        try:
+            found.append(attempt())
+        except PlannerError as refusal:
+            refusals.append(refusal)
+    if refusals and not found:
+        raise refusals[0]
+    return found

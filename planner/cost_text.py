@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from planner.cost import Cost, ExamplePrices
 from planner.energy import Energy
-from planner.offers import Offer, RateOffer
+from planner.offers import Offer
 from planner.presets import find_device
+from planner.rate_offers import RateOffer
 from planner.speed_text import count_users
 from planner.units import format_figure, format_seconds
 
@@ -73,9 +74,9 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
         return "Ask for less context, fewer users or less speed, or add larger cards to the table."
     first = offers[0]
     sentence = (
-        f"Each user gets **{format_figure(first.tokens_per_s_user)} tokens a second**, the first after "
-        f"{format_seconds(first.time_to_first_token_s)}; a million answer tokens cost "
-        f"**{money(first.output_per_million, currency)}**."
+        f"Each user gets **{format_figure(first.tokens_per_s_user)} tokens a second** ({offer_pace(first)}), the first "
+        f"after {format_seconds(first.time_to_first_token_s)}; a million answer tokens cost "
+        f"**{money(first.output_per_million, currency)}** ({offer_million(first)})."
     )
     by_token = min(offers, key=lambda offer: offer.output_per_million)
     if by_token is first:
@@ -84,6 +85,16 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
         f"{sentence} The cheapest a token is {offer_name(by_token)}: {money(by_token.output_per_million, currency)} a "
         f"million, {money(by_token.price_per_hour, currency)} an hour."
     )
+
+
+def offer_pace(offer: Offer) -> str:
+    """A user's tokens a second at both ends of the range."""
+    return f"{format_figure(offer.tokens_per_s_user_low)} – {format_figure(offer.tokens_per_s_user_high)}"
+
+
+def offer_million(offer: Offer) -> str:
+    """A million answer tokens at both ends of the range."""
+    return f"{money(offer.output_per_million_low)} – {money(offer.output_per_million_high)}"
 
 
 def offer_name(offer: Offer | RateOffer) -> str:

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from planner.architecture import Architecture, Layer
+from planner.architecture import Architecture, Attention, Layer
 from planner.choices import Chosen
 from planner.deployment import Deployment
 from planner.engines import find_engine
+from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
 from planner.links import find_link
 from planner.performance_presets import eight_bit_formats, find_speed_constants
@@ -14,6 +15,7 @@ from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
 from planner.speed.measured import measured_constants, measured_device
+from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
 from planner.speed.work import Model, decode_work, prepare_speed
 
@@ -32,6 +34,8 @@ class MeasuredRate:
             raise PlannerError(f"A rate was measured at {self.context_tokens:,} tokens: at least one is needed.")
 
 
+WHOLE_LAYERS = "llama"
+"""What the names of engines begin with that divide rows, whatever the heads are."""
 _RUN_BY = {"minimum": "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
 
 
@@ -62,6 +66,7 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) ->
     deployment, profile = chosen.deployment, chosen.deployment.profile
     if profile is None or profile.speed is None:
         _check_on_cards(chosen.architecture, deployment)
+        _check_split(chosen.architecture, deployment.tensor_parallel, engine)
         link = find_link(deployment.device, deployment.interconnect)
         model = prepare_speed(chosen.architecture, deployment, eight_bit_formats(), link)
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
@@ -96,6 +101,16 @@ def _check_on_cards(architecture: Architecture, deployment: Deployment) -> None:
             f"A part of {architecture.title} lies in main memory, and how fast that is read is not known: its speed "
             "can be measured, not planned. Leave all layers on the card, or give a profile that timed the machine."
         )
+
+
+def _check_split(architecture: Architecture, tensor_parallel: int, engine: str) -> None:
+    """The engine whose speed it is must divide the heads so; memory alone asks for less."""
+    if engine.startswith(WHOLE_LAYERS):
+        return
+    for layer in architecture.layers:
+        for mixer in layer.mixers:
+            if isinstance(mixer, Attention):
+                heads_on_rank(mixer.num_key_value_heads, tensor_parallel, engine_name(engine))
 
 
 def _contents(layers: Iterable[Layer]) -> tuple[int, int]:

@@ -65,6 +65,16 @@ class PoolUse:
     saved_block_share: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedPaging:
+    """Shares of the places that held a token: servers that reserve from *low* to *high*, and one that pages."""
+
+    reserved_low: float
+    reserved_high: float
+    paged: float
+    source: str
+
+
 class BlockPool:
     """The blocks of a server whose requests all grow by a token a step, for as many steps as nothing else happens.
 

@@ -8,6 +8,7 @@ from planner.batching.trace import RequestSet
 from planner.cost import ExamplePrices
 from planner.energy import PowerShare
 from planner.errors import BadPreset, UnknownName
+from planner.paging import PublishedPaging
 from planner.preset_files import PRESETS, build, load_toml
 from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
@@ -42,6 +43,12 @@ def expert_rows() -> int:
 def speculation_overhead() -> DraftOverhead:
     """What engines spend on a draft besides its passes."""
     return build(DraftOverhead, _speed()["speculation"], "speed_families.toml: speculation")
+
+
+@cache
+def published_paging() -> PublishedPaging:
+    """What was published of reserving beside paging."""
+    return build(PublishedPaging, load_toml(PRESETS / "paging.toml"), "paging.toml")
 
 
 def power_share() -> PowerShare:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from planner.cost import Cost
 from planner.cost_text import money, offer_name
-from planner.offers import Offer, RateOffer
+from planner.offers import Offer
+from planner.rate_offers import RateOffer
 from planner.units import counted, format_figure, format_seconds
 
 NOTHING = "No card of the table does this; ask for less context, users or speed."

@@ -82,6 +82,13 @@ def server_shape(deployment: Deployment, wish: ShapeWish, usual_slots: int) -> S
     )
 
 
+def shape_as_set(deployment: Deployment, usual_slots: int) -> ServerShape:
+    """What the engine has, but for a number of requests that nobody set: *usual_slots*."""
+    limit = find_engine(deployment.engine).limits(deployment).requests
+    is_set = limit is not None and limit.setting in deployment.settings.given
+    return server_shape(deployment, ShapeWish(slots=None if is_set else usual_slots), usual_slots)
+
+
 def check_whole_prompts(deployment: Deployment, schedule: str) -> None:
     """Raises PlannerError where a limit of a step's tokens was set beside a *schedule* that computes whole prompts."""
     limit = find_engine(deployment.engine).limits(deployment).step_tokens

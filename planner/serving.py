@@ -1,16 +1,18 @@
 """How many requests a second, and users, really: within a latency target, over ways to use the cards, one node lost."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import mean
 
 from planner.architecture import Architecture
 from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
 from planner.batching.targets import Sustained, Target, few_requests, sustained
 from planner.batching.trace import Trace, longest_tokens
+from planner.capacity import all_that_go
 from planner.choices import Choices, choose
-from planner.errors import PlannerError, UnevenSplit
+from planner.errors import PlannerError
 from planner.kv_cache import bytes_for, model_specs
 from planner.model_files import load_model
 from planner.paced import MeasuredRate, paced
@@ -100,7 +102,7 @@ def serving_options(
     architecture: Architecture | None = None,
     measured: Sequence[MeasuredRate] = (),
 ) -> list[ServingOption]:
-    """Every split of the cards into replicas of 1, 2, 4 … of them, the largest rate first.
+    """Every split of the cards into replicas of 1, 2, 4 … of them that the engine can make, the largest rate first.
 
     Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
     split the model is left out, but *measured* rates are of the cards as *choices* split them. *architecture* stands in
@@ -108,12 +110,11 @@ def serving_options(
     """
     architecture = architecture or load_model(choices.model, choices.online)
     constants = paced(choose(choices, architecture), speed_engine, measured).constants if measured else None
-    found = [
-        option
-        for power in range(question.device_count.bit_length())
-        if question.device_count % 2**power == 0
-        for option in _options(choices, question, speed_engine, 2**power, architecture, constants)
-    ]
+    splits = [2**power for power in range(question.device_count.bit_length()) if question.device_count % 2**power == 0]
+    tried = all_that_go(
+        partial(_options, choices, question, speed_engine, parallel, architecture, constants) for parallel in splits
+    )
+    found = [option for options in tried for option in options]
     return sorted(found, key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas))
 
 
@@ -125,12 +126,9 @@ def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
 def fitting_replica(
     choices: Choices, question: ServingQuestion, speed_engine: str, architecture: Architecture
 ) -> Served | None:
-    """One replica on the cards of *choices*; ``None`` where it cannot hold the requests or cannot be split so."""
+    """One replica on the cards of *choices*; ``None`` where it cannot hold the requests."""
     asked = replace(choices, context=mean_tokens(question.trace), users=1)
-    try:
-        replica = served(asked, question.replica, speed_engine, architecture)
-    except UnevenSplit:
-        return None
+    replica = served(asked, question.replica, speed_engine, architecture)
     return replica if _fits(replica, question) else None
 
 
@@ -147,7 +145,7 @@ def _options(
     tensor_parallel: int,
     architecture: Architecture,
     constants: SpeedConstants | None,
-) -> Iterator[ServingOption]:
+) -> list[ServingOption]:
     asked = replace(
         choices,
         context=mean_tokens(question.trace),
@@ -158,10 +156,7 @@ def _options(
         data_parallel=None,
         replicas=1,
     )
-    try:
-        replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
-    except UnevenSplit:
-        return
+    replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
     replicas = question.device_count // tensor_parallel
     lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
     bare = ServingOption(
@@ -183,11 +178,11 @@ def _options(
         notes=(*replica.shape.notes, *few_requests(len(question.trace), replica.shape.slots)),
     )
     if not bare.fits:
-        yield bare
-        return
-    yield _together(bare, replica, question, lost)
+        return [bare]
+    found = [_together(bare, replica, question, lost)]
     if question.link_bytes_per_s is not None and replicas > 1:
-        yield _apart(bare, replica, question, lost)
+        found.append(_apart(bare, replica, question, lost))
+    return found
 
 
 def _fits(replica: Served, question: ServingQuestion) -> bool:

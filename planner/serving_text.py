@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from planner.serving import ServingOption, ServingQuestion
+from planner.units import counted
 
 _FROM_WHOLE = 100
 """A rate from here on has no decimals worth printing."""
@@ -24,15 +25,15 @@ def serving_text(options: Sequence[ServingOption], question: ServingQuestion, ra
 
 
 def _answer(best: ServingOption, question: ServingQuestion) -> str:
-    cards = "card" if question.device_count == 1 else "cards"
+    cards = counted(question.device_count, "card")
     if not best.fits:
-        return f"No split of {question.device_count:,} {cards} holds the model and the longest request."
+        return f"No split of {cards} holds the model and the longest request."
     if best.rate_per_s == 0:
-        return f"Even a request alone misses the target on {question.device_count:,} {cards}: {best.limit}."
+        return f"Even a request alone misses the target on {cards}: {best.limit}."
     return (
         f"{_rate(best.rate_per_s)} requests/s ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
-        f"{best.users:,} users at once, as {_split(best)}; with one node lost {_rate(best.rate_lost_per_s)} "
-        f"requests/s, {best.users_lost:,} users."
+        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {_rate(best.rate_lost_per_s)} "
+        f"requests/s, {counted(best.users_lost, 'user')}."
     )
 
 
@@ -44,8 +45,8 @@ def _wish(best: ServingOption, question: ServingQuestion, rate_per_s: float) -> 
     if alone is None or spared is None:
         return f"No number of such replicas takes {_rate(rate_per_s)} requests/s within the target."
     return (
-        f"{_rate(rate_per_s)} requests/s take {alone * tensor_parallel:,} cards as replicas of {tensor_parallel}, "
-        f"{spared * tensor_parallel:,} to stand the loss of a node."
+        f"{_rate(rate_per_s)} requests/s take {counted(alone * tensor_parallel, 'card')} as replicas of "
+        f"{tensor_parallel}, {spared * tensor_parallel:,} to stand the loss of a node."
     )
 
 

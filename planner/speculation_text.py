@@ -27,7 +27,7 @@ def together_sentence(found: BatchSpeculation, break_even: float | None, best: B
         f"{_tokens(found.draft_tokens)} {found.draft_s / found.step_s:.2f}, checking them "
         f"{found.verify_s / found.step_s:.2f}, the host between passes {found.besides_s / found.step_s:.2f}. It yields "
         f"**{found.expected_tokens:.2f} tokens** instead of 1. {_pays(break_even)}; "
-        f"{_best(found.acceptance, best.draft_tokens, best.speedup)}"
+        f"{_best(found.acceptance, best.draft_tokens, best.speedup)}{either_way(found)}"
     )
 
 
@@ -42,8 +42,20 @@ def alone_sentence(result: Speculation) -> str:
     return (
         f"For one request alone, a draft of {_tokens(result.draft_tokens)} costs "
         f"{result.draft_tokens * result.draft_cost:.2f} passes and yields **{result.expected_tokens:.2f} tokens** "
-        f"instead of 1. {_pays(result.break_even_acceptance)}; {said}"
+        f"instead of 1. {_pays(result.break_even_acceptance)}; {said}{either_way(result)}"
     )
+
+
+def speedup_range(found: Speculation | BatchSpeculation | DraftPoint) -> str:
+    """``1.21 – 1.86``."""
+    return f"{found.speedup_low:.2f} – {found.speedup_high:.2f}"
+
+
+def either_way(found: Speculation | BatchSpeculation) -> str:
+    """That the range holds both; nothing where it does not."""
+    if found.speedup_low < 1 < found.speedup_high:
+        return f" Over the range of published ones ({speedup_range(found)}) it may be either: try it."
+    return ""
 
 
 def users_sentence(points: Sequence[BatchSpeculation]) -> str:
@@ -70,14 +82,18 @@ def trade_sentence(points: Sequence[DraftPoint], users: int, asked_tokens: int) 
     if best.draft == NONE:
         return "None of these drafts makes it faster, so none is worth its memory."
     if plain.max_context_tokens is None or best.max_context_tokens is None:
-        return f"**{draft_name(best)}** gives {best.speedup:.2f} times the speed. Memory sets no limit to the context."
+        return f"{_gives(best)}. Memory sets no limit to the context."
     lost = best.lost_tokens or 0
-    sentence = f"**{draft_name(best)}** gives {best.speedup:.2f} times the speed"
+    sentence = _gives(best)
     if not lost:
         return f"{sentence} and takes no context: {each} keeps {plain.max_context_tokens:,} tokens."
     left = best.max_context_tokens
     enough = "" if left >= asked_tokens else f", **less than the {asked_tokens:,} asked for**"
     return f"{sentence} and takes {lost:,} tokens: {each} keeps {left:,} of {plain.max_context_tokens:,}{enough}."
+
+
+def _gives(best: DraftPoint) -> str:
+    return f"**{draft_name(best)}** gives {best.speedup:.2f} times the speed ({speedup_range(best)})"
 
 
 def published_words(found: PublishedAcceptance) -> str:

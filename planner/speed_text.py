@@ -57,6 +57,25 @@ def memory_words(most_users: int | None) -> str:
     return f"Memory is full at **{count_users(most_users)}**."
 
 
+def knee_title(knee_users: int, most_users: int | None) -> str:
+    """What more users do, and whether memory or the knee ends it."""
+    if most_users and most_users < knee_users:
+        return "More users: memory ends before the knee"
+    return "More users: more together, less for each"
+
+
+def knee_mark(knee_users: int, most_users: int | None) -> str:
+    """The knee's label in the picture."""
+    beyond = ", beyond memory" if most_users is not None and most_users < knee_users else ""
+    return f"knee: {count_users(knee_users)}{beyond}"
+
+
+def memory_mark(most_users: int, knee_users: int, knee_is_drawn: bool) -> list[str]:
+    """The label where memory is full, in lines; with the knee where the picture ends before it."""
+    full = [f"memory full: {count_users(most_users)}"]
+    return full if knee_is_drawn else [f"knee only at {count_users(knee_users)}", *full]
+
+
 def knee_sentence(knee_users: int, most_users: int | None) -> str:
     """What the knee is, and whether memory ends before it."""
     where = (

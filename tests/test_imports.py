@@ -70,6 +70,7 @@ LAYERS = (
     ("planner.served",),
     ("planner.serving",),
     ("planner.offers",),
+    ("planner.rate_offers",),
     ("planner.log_shortage", "planner.log_try"),
     (
         "planner.cache_comparison",

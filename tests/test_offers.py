@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ from planner.batching.trace import Lengths, synthetic_trace
 from planner.choices import Choices
 from planner.cli import main
 from planner.errors import BadFile, PlannerError, UnknownName
-from planner.offers import find_offers, find_rate_offers
+from planner.offers import find_offers
 from planner.price_files import parse_prices, prices_toml
+from planner.rate_offers import find_rate_offers
 from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion, serving_options
 
@@ -226,3 +228,15 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, capsys: pytest.Capt
         assert main([*WORDS, "--prices", str(path)]) == 2
         assert "cannot be read" in capsys.readouterr().err
     assert issubclass(BadFile, PlannerError)
+
+
+@pytest.mark.parametrize("engine", ["minimum", "vllm", "sglang", "tensorrt_llm", "lmdeploy", "llama_cpp"])
+def test_a_split_that_an_engine_cannot_make_is_left_out_of_a_search(engine: str) -> None:
+    """Phi-4 has ten key-value heads, which four cards cannot divide; llama.cpp divides no layer."""
+    choices = Choices(model="phi-4", device="h100-sxm", engine=engine, context=2_048)
+    options = serving_options(choices, replace(QUESTION, device_count=8), "vllm")
+    assert sorted({option.tensor_parallel for option in options}) == ([1] if engine == "llama_cpp" else [1, 2])
+    asked = {"speed_engine": "vllm", "prompt_tokens": 500, "output_tokens": 100}
+    offers = find_offers(choices, {"h100-sxm": 2.5}, **asked)
+    assert {offer.device_count for offer in offers} == {1, 2, 4, 8}
+    assert max(offer.tensor_parallel for offer in offers) == (1 if engine == "llama_cpp" else 2)

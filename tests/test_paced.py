@@ -132,3 +132,18 @@ def test_more_than_the_model_was_made_for_is_said(capsys: pytest.CaptureFixture[
     ):
         main(words)
         assert "141,000 tokens are more than Llama-3.1-8B was made for (131,072)" in capsys.readouterr().out, words
+
+
+@pytest.mark.parametrize("command", ["speed", "simulate", "cost", "speculate"])
+def test_a_split_that_the_engine_cannot_make_has_no_speed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Llama-3.1-8B has 8 key-value heads; memory alone would divide them by three."""
+    more = {
+        "speed": [],
+        "simulate": ["--requests", "20"],
+        "cost": ["--price", "1"],
+        "speculate": ["--batch", "1", "--acceptance", "0.7", "--draft-tokens", "4", "--draft-cost", "0.1"],
+    }
+    words = [command, "--model", "llama-3.1-8b", "--device", "h100-sxm", *more[command], "--tensor-parallel"]
+    assert main([*words, "3"]) == 2
+    assert "tensor_parallel = 3 does not go with 8 key-value heads: vLLM" in capsys.readouterr().err
+    assert main([*words, "16"]) in (0, 1)

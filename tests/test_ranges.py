@@ -7,7 +7,8 @@ import pytest
 from planner.cost import Cost
 from planner.draft_trade import DraftPoint
 from planner.energy import Energy
-from planner.offers import Offer, RateOffer
+from planner.offers import Offer
+from planner.rate_offers import RateOffer
 from planner.serving import ServingOption
 from planner.speculation import Speculation
 from planner.speed.drafting import BatchSpeculation

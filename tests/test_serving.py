@@ -118,7 +118,7 @@ def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[
     assert [row["rate_per_s"] for row in printed] == [option.rate_per_s for option in found]
     assert main([*words, "--rate", "5"]) == 0
     text = capsys.readouterr().out
-    assert "requests/s take 1 cards as replicas of 1, 2 to stand the loss of a node." in text
+    assert "requests/s take 1 card as replicas of 1, 2 to stand the loss of a node." in text
     assert main([*words, "--rate", "1000000"]) == 1
     capsys.readouterr()
     assert main([*words[:-3], "0.000001"]) == 1

@@ -92,7 +92,8 @@ def test_a_prompts_token_costs_the_prompts_time_shared_out() -> None:
 
 
 def test_pictures_go_beyond_what_is_asked_and_held() -> None:
-    assert drawn_users(asked=4, knee_users=15, most_users=7) == 14
+    assert drawn_users(asked=4, knee_users=15, most_users=7) == 15
+    assert drawn_users(asked=4, knee_users=150, most_users=7) == 14
     assert drawn_users(asked=4, knee_users=15, most_users=5_000) == 90
     assert drawn_users(asked=4, knee_users=15, most_users=None) == 30
     assert drawn_users(asked=100, knee_users=15, most_users=7) == 200

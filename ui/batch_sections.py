@@ -9,7 +9,8 @@ import streamlit as st
 from planner.batching.outcome import Bar, Outcome, work_share
 from planner.batching.queueing import Waiting, WhyNoFormula, waiting_by_formula
 from planner.batching.server import Schedule
-from planner.batching_text import NAMES, TERMS, pool_sentence, time_words
+from planner.batching_text import NAMES, TERMS, pool_sentence, published_sentence, time_words
+from planner.performance_presets import published_paging
 from planner.queue_text import formula_sentence
 from ui import batch_table, colours
 from ui.batch_setting import Setting
@@ -96,7 +97,10 @@ def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> Non
     st.markdown(pool_sentence(outcomes[Schedule.CONTINUOUS]))
     columns = batch_table.columns(outcomes)
     st.html(html_table(columns, batch_table.key_cells(outcomes, found.slots, found.wish.in_steps)))
-    st.caption("Times count from a request's own arrival; *a token* is the pace after the first.")
+    st.caption(
+        "Times count from a request's own arrival; *a token* is the pace after the first. "
+        f"{published_sentence(published_paging())}"
+    )
     with st.expander("All figures: means and percentiles, slots, blocks", key="all_figures"):
         st.html(html_table(columns, batch_table.cells(outcomes, found.slots, found.wish.in_steps)))
         st.caption(

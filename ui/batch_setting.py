@@ -34,7 +34,7 @@ DRAWN_REQUESTS, DRAWN_PER_SLOT = 600, 24
 class Setting:
     """*error*: how far the steps' times may be off, 0 where they are given. *rate*: of requests that come at random.
 
-    *pace*: whose steps they are; ``None`` where all take the same.
+    *pace*: whose steps they are; ``None`` where all take the same. *notes*: what the engine would do unless told.
     """
 
     wish: Wish
@@ -44,6 +44,7 @@ class Setting:
     error: float
     rate: float | None
     pace: Pace | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def begin_s(self) -> float:
@@ -70,6 +71,11 @@ class Setting:
         """The most requests a second that each schedule takes, by a sample of them."""
         some = _sample(self.trace)
         return {schedule: saturated_rate(some, server, self.step_time) for schedule, server in self.servers.items()}
+
+    def most_range(self, limits: Mapping[Schedule, float]) -> tuple[float, float]:
+        """The slow and the fast end of what refilled slots take: a rate follows the time of a step."""
+        most = limits[Schedule.CONTINUOUS]
+        return most / (1 + self.error), most * (1 + self.error)
 
     @property
     def closed_loop_users(self) -> int | None:
@@ -132,6 +138,7 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish 
         error=replica.constants.p90_error,
         rate=rate,
         pace=pace,
+        notes=replica.shape.notes,
     )
 
 
@@ -156,7 +163,12 @@ def _sample(trace: Trace) -> Trace:
 def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:
     asked = replace(choices, context=mean_tokens(trace), users=1)
     architecture, wish = own_config.architecture(), pace.wish
-    shape = ShapeWish(slots=server.slots, step_tokens=server.chunk_tokens, block_tokens=server.block_tokens)
+    shape = ShapeWish(
+        slots=server.slots,
+        step_tokens=server.chunk_tokens,
+        block_tokens=server.block_tokens,
+        whole_prompts=server.chunk_tokens < server.slots,
+    )
     found = served(asked, shape, wish.engine, architecture, wish.measured)
     if found.pool_blocks == 0:
         raise PlannerError(

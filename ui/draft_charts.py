@@ -6,13 +6,16 @@ from collections.abc import Sequence
 import altair as alt
 
 from planner.draft_trade import DraftPoint
-from planner.speculation_text import draft_name
+from planner.speculation_text import draft_name, speedup_range
 from planner.speed.drafting import BatchSpeculation
+from planner.speed_text import count_users
 from ui import colours
-from ui.charts import doublings, finished, tooltip
+from ui.charts import BAND, doublings, finished, other_field, tooltip
 from ui.draft_map_chart import SLOWER
+from ui.label_places import NARROWEST_PX, Box, Label, Place, places
 
 _BOLD = 600
+TRADE_PX, AXIS_PX = 250, 50
 
 
 def users_chart(
@@ -23,14 +26,17 @@ def users_chart(
         {
             "users": point.users,
             "speedup": point.speedup,
-            "count": f"{point.users:,} users",
+            "low": point.speedup_low,
+            "high": point.speedup_high,
+            "count": count_users(point.users),
             "speed": f"{point.speedup:.2f} times",
+            "range": speedup_range(point),
         }
         for point in points
     ]
     last = points[-1].users
-    speeds = [point.speedup for point in points]
-    low, high = min(0.9, min(speeds) - 0.1), max(1.15, max(speeds) + 0.15)
+    low, high = min(0.9, *(point.speedup_low for point in points)), max(1.15, *(point.speedup_high for point in points))
+    low, high = low - 0.05, high + 0.1
     x = alt.X(
         "users:Q",
         title="users at once",
@@ -46,17 +52,20 @@ def users_chart(
     held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
     beyond = rows[max(0, len(held) - 1) :]
     level = alt.Chart(alt.Data(values=[{"speedup": 1.0, "floor": low}])).encode(y=y)
-    line = alt.Chart(alt.Data(values=held)).encode(x=x, y=y, tooltip=tooltip("count", "speed"))
-    dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "speed"))
+    base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "speed", "range"))
+    dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "speed", "range"))
     words = {"align": "left", "fontStyle": "italic", "color": ink}
     layers = [
         level.mark_rect(color=SLOWER[1], opacity=0.14).encode(
             y2="floor:Q", x=alt.value(0), x2=alt.value(alt.ExprRef("width"))
         ),
         level.mark_rule(color=colours.RULE, strokeWidth=2),
-        level.mark_text(text="slower than without", dy=14, **words).encode(x=alt.value(8)),
+        level.mark_text(text="slower than without", **words).encode(
+            x=alt.value(8), y=alt.value(alt.ExprRef("height - 9"))
+        ),
         dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
-        line.mark_line(color=colours.WEIGHTS, strokeWidth=3),
+        base.mark_area(color=colours.WEIGHTS, opacity=BAND).encode(y=other_field(y, "low"), y2="high:Q"),
+        base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
         *_marked(next(p for p in points if p.users == asked), points, "you", x, y, ink),
         *_full([point for point in points if point.users == memory and memory < last], points, x, y, ink),
     ]
@@ -113,10 +122,10 @@ def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colo
             shape="cross", size=140, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1
         ),
     ]
-    for row, dy in zip(rows, _heights(rows, end, high - low), strict=True):
+    for row, place in zip(rows, _label_places(rows, asked_tokens, end, (low, high)), strict=True):
         label = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y, text="label:N")
-        layers.append(label.mark_text(dy=dy, color=ink, fontWeight=_BOLD, **_side(row["tokens"], end, gap=4)))
-    return finished(alt.layer(*layers), height=300)
+        layers.append(label.mark_text(color=ink, fontWeight=_BOLD, **place.marks()))
+    return finished(alt.layer(*layers), height=TRADE_PX + AXIS_PX)
 
 
 def _marked(
@@ -166,16 +175,27 @@ def _side(tokens: float, end: float, gap: int) -> dict[str, object]:
     return {"align": "right", "dx": -gap} if tokens > 0.5 * end else {"align": "left", "dx": gap}
 
 
-def _heights(rows: Sequence[dict[str, float]], end: float, span: float) -> list[int]:
-    """Labels above their points; beneath for no draft, and where another one is close above."""
-    heights = []
-    for row in rows:
-        close = any(
-            other is not row
-            and abs(other["tokens"] - row["tokens"]) < 0.4 * end
-            and 0 <= other["speedup"] - row["speedup"] < 0.14 * span
-            and (other["speedup"], other["draft"]) > (row["speedup"], row["draft"])
-            for other in rows
-        )
-        heights.append(18 if close or row is rows[0] else -16)
-    return heights
+def _label_places(
+    rows: Sequence[dict[str, float]], asked_tokens: int, end: float, span: tuple[float, float]
+) -> list[Place]:
+    """Labels clear of each other, of the points, of what was asked and of the line of no draft, on a phone too."""
+    low, high = span
+
+    def across(tokens: float) -> float:
+        return NARROWEST_PX * tokens / end
+
+    def down(speedup: float) -> float:
+        return TRADE_PX * (high - speedup) / (high - low)
+
+    asked, level = across(asked_tokens), down(1.0)
+    side = -90.0 if asked_tokens > 0.5 * end else 90.0
+    left, right = sorted((asked, asked + side))
+    return places(
+        [Label(x=across(row["tokens"]), y=down(row["speedup"]), text=str(row["label"])) for row in rows],
+        taken=[Box(left=left, top=TRADE_PX - 18.0, right=right, bottom=TRADE_PX)],
+        rules=[
+            Box(left=asked - 1, top=0.0, right=asked + 1, bottom=TRADE_PX),
+            Box(left=0.0, top=level - 1, right=NARROWEST_PX, bottom=level + 1),
+        ],
+        plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=TRADE_PX),
+    )

@@ -7,7 +7,14 @@ from planner.draft_trade import DraftPoint, DraftWish, draft_points
 from planner.errors import PlannerError
 from planner.performance_presets import drafts, speculation_overhead
 from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
-from planner.speculation_text import PASSES, draft_name, published_words, trade_sentence, users_sentence
+from planner.speculation_text import (
+    PASSES,
+    draft_name,
+    published_words,
+    speedup_range,
+    trade_sentence,
+    users_sentence,
+)
 from planner.speed.draft_map import Drafting, over_users
 from planner.speed.sweeps import drawn_users
 from planner.units import format_bytes, format_seconds
@@ -42,7 +49,7 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
         cells=[
             (
                 f"{point.users:,}",
-                f"{point.speedup:.2f}",
+                f"{point.speedup:.2f}\n{speedup_range(point)}",
                 f"{1e3 * point.step_s:.1f} ms",
                 f"{1e3 * point.draft_s:.1f} ms",
                 f"{1e3 * point.verify_s:.1f} ms",
@@ -54,6 +61,8 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
             {
                 "users": point.users,
                 "speedup": point.speedup,
+                "speedup_low": point.speedup_low,
+                "speedup_high": point.speedup_high,
                 "step_s": point.step_s,
                 "draft_s": point.draft_s,
                 "verify_s": point.verify_s,
@@ -67,7 +76,8 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
     st.caption(
         "Between two passes the card waits for the host, which takes over what was accepted: "
         f"{format_seconds(overhead.pass_s)} and {format_seconds(overhead.request_s)} more a request, "
-        f"{overhead.source}. {PASSES}"
+        f"{overhead.source}. {PASSES} "
+        f"Shaded: ±{overhead.p90_error:.0%}, which nine of ten of them lay within."
     )
 
 
@@ -114,6 +124,8 @@ def trade_section(plan: Scenario, pace: Pace, kind: str, sibling: str, acceptanc
                     "acceptance": point.acceptance,
                     "draft_tokens": point.draft_tokens,
                     "speedup": point.speedup,
+                    "speedup_low": point.speedup_low,
+                    "speedup_high": point.speedup_high,
                     "draft_bytes": point.draft_bytes,
                     "max_context_tokens": point.max_context_tokens,
                     "lost_tokens": point.lost_tokens,
@@ -140,7 +152,7 @@ def _trade_cells(point: DraftPoint) -> tuple[str, ...]:
         draft_name(point),
         f"{point.acceptance:.0%}" if point.draft_tokens else "–",
         f"{point.draft_tokens}" if point.draft_tokens else "–",
-        f"{point.speedup:.2f}",
+        f"{point.speedup:.2f}\n{speedup_range(point)}" if point.draft_tokens else "1",
         format_bytes(point.draft_bytes),
         longest,
         "–" if point.lost_tokens is None else f"{point.lost_tokens:,}",

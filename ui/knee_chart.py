@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from planner.speed.sweeps import Pace
-from planner.speed_text import count_users
+from planner.speed_text import count_users, knee_mark, memory_mark
 from planner.units import format_figure
 from ui import colours
 from ui.charts import BAND, finished, other_field, tooltip
@@ -129,19 +129,25 @@ def _knee_marks(
         layers += [
             memory.mark_point(shape="square", size=150, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
             memory.mark_text(
-                text=f"memory full: {count_users(marks.memory)}",
+                text=memory_mark(marks.memory, marks.knee, marks.knee in by_users),
                 color=ink,
                 fontWeight=_BOLD,
-                dy=-18,
+                baseline="line-bottom",
+                lineBreak="\n",
+                dy=-12,
                 **_above(marks.memory, by_users, end),
             ),
         ]
     if marks.knee in by_users:
         knee = _rows([_point(by_users[marks.knee])]).encode(x=x, y=y)
-        side = {"align": "right", "dx": -4} if marks.asked > marks.knee else {"align": "left", "dx": 10}
+        beyond = marks.memory is not None and marks.memory < marks.knee
+        side = {"align": "left", "dx": 10, "dy": 20}
+        if beyond or marks.asked > marks.knee:
+            # Beyond memory the label stands above: beneath is that of memory.
+            side = {"align": "right", "dx": 8 if beyond else -4, "dy": -20 if beyond else 20}
         layers += [
             knee.mark_point(shape="circle", size=190, filled=False, stroke=colours.FREE, strokeWidth=3, opacity=1),
-            knee.mark_text(text=f"knee: {count_users(marks.knee)}", color=ink, fontWeight=_BOLD, dy=20, **side),
+            knee.mark_text(text=knee_mark(marks.knee, marks.memory), color=ink, fontWeight=_BOLD, **side),
         ]
     return [*layers, *_own_batch(by_users[marks.asked], marks, end, x, y, ink)]
 

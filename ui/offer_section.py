@@ -1,14 +1,14 @@
 """The cheapest cards of the reader's own price table for what the set-up asks."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import streamlit as st
 
 from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.choices import Choices
-from planner.cost_text import money, offer_name, offer_sentence, offer_title
+from planner.cost_text import money, offer_million, offer_name, offer_pace, offer_sentence, offer_title
 from planner.errors import PlannerError
 from planner.offers import Offer, find_offers
 from planner.performance_presets import example_prices
@@ -17,12 +17,14 @@ from planner.units import format_figure, format_seconds
 from ui import fields, form, own_config
 from ui.cost_charts import offer_bars
 from ui.figure import figure
+from ui.pace import command
 from ui.price_fields import UNNAMED, HourPrice
 from ui.scenario import Scenario, apply
 
 SHOWN_OFFERS = 8
 MOST_CHARACTERS = 4_000
 TABLE = "The price table"
+TABLE_FILE = "prices.toml"
 _PROBLEM = "_price_problem"
 
 
@@ -74,6 +76,7 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
         if offers:
             _offer_figure(offers, currency)
             _take(plan.choices, offers)
+            _command(plan.choices, prices, request, least or 0.0, longest, engine, price.option)
         tried = f"{answer.users:,} × {answer.context_tokens:,} tokens, one to eight cards of each kind"
         if is_example:
             st.caption(
@@ -128,32 +131,46 @@ def _offer_figure(offers: Sequence[Offer], currency: str) -> None:
             (
                 offer_name(offer),
                 money(offer.price_per_hour),
-                format_figure(offer.tokens_per_s_user),
+                f"{format_figure(offer.tokens_per_s_user)}\n{offer_pace(offer)}",
                 format_seconds(offer.time_to_first_token_s),
-                money(offer.output_per_million),
+                f"{money(offer.output_per_million)}\n{offer_million(offer)}",
                 "–" if offer.joules_per_output_token is None else format_figure(offer.joules_per_output_token),
             )
             for offer in offers
         ],
-        rows=[
-            {
-                "device": offer.device,
-                "device_count": offer.device_count,
-                "tensor_parallel": offer.tensor_parallel,
-                "replicas": offer.replicas,
-                "price_per_hour": offer.price_per_hour,
-                "tokens_per_s_user": offer.tokens_per_s_user,
-                "time_to_first_token_s": offer.time_to_first_token_s,
-                "max_users": offer.max_users,
-                "output_per_million": offer.output_per_million,
-                "joules_per_output_token": offer.joules_per_output_token,
-            }
-            for offer in offers
-        ],
+        rows=[asdict(offer) for offer in offers],
         text=(0,),
         wide_only=(3, 5),
         own=0,
     )
+
+
+def _command(
+    choices: Choices,
+    prices: dict[str, float],
+    request: tuple[int, int],
+    least: float,
+    longest: float | None,
+    engine: str,
+    currency: str,
+) -> None:
+    """The same search in a terminal, and the table as the file that it reads."""
+    with st.expander("The same search in a terminal", key="offers_terminal"):
+        words = ["--prices", TABLE_FILE, "--prompt", f"{request[0]}", "--output", f"{request[1]}"]
+        words += ["--min-tokens-per-s", f"{least:g}"] if least else []
+        words += [] if longest is None else ["--max-ttft", f"{longest:g}"]
+        words += ["--speed-engine", engine, *(["--currency", currency] if currency else [])]
+        users = ["--users", "1"] if choices.users == 1 else []  # its default is another
+        st.code(command(choices.without_cards(), "cost", *users, *words), language=None, wrap_lines=True)
+        st.download_button(
+            f"{TABLE_FILE}, the table that it reads",
+            prices_toml(prices),
+            TABLE_FILE,
+            "application/toml",
+            icon=":material/download:",
+            key="price_table_file",
+            on_click="ignore",
+        )
 
 
 def _take(choices: Choices, offers: Sequence[Offer]) -> None:

@@ -1,4 +1,4 @@
-"""What the pages about speed ask beside the set-up: whose constants, how long the answers are, one measured point."""
+"""What the pages about speed ask beside the set-up: whose constants, how long the answers are, measured points."""
 
 import shlex
 from dataclasses import dataclass, replace
@@ -22,6 +22,8 @@ DEFAULT_ENGINE = run_by("minimum")
 FROM_SET_UP = "as the set-up"
 MAX_ANSWER = 2**20
 FASTEST = 1e6
+SECOND_TOKENS = 512
+"""Tokens of the second measured point, unless said otherwise: with few, little cache is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ class Pace:
 
 
 def pace_fields(plan: Scenario) -> PaceWish:
-    """Whose speed it is, and one measured point of it; a profile that timed the machine leaves nothing to ask."""
+    """Whose speed it is, and measured points of it; a profile that timed the machine leaves nothing to ask."""
     assert plan.chosen is not None
     profile = plan.chosen.deployment.profile
     if profile is not None and profile.speed is not None:
@@ -75,8 +77,8 @@ def pace_fields(plan: Scenario) -> PaceWish:
         rate = measured_field(plan.chosen.workload.context_tokens)
     if not rate:
         return PaceWish(engine=engine)
-    point = MeasuredRate(tokens_per_s=rate, context_tokens=plan.chosen.workload.context_tokens)
-    return PaceWish(engine=engine, measured=(point,))
+    first = MeasuredRate(tokens_per_s=rate, context_tokens=plan.chosen.workload.context_tokens)
+    return PaceWish(engine=engine, measured=(first, *_second_point(first.context_tokens or 1)))
 
 
 def engine_field(plan: Scenario) -> str:
@@ -127,6 +129,29 @@ def measured_field(context_tokens: int) -> float | None:
         help="One point of your own machine says how well it reads memory, and every range on these pages becomes that "
         "of points so near. Ask for a long answer with nobody else there, and take its tokens a second.",
     )
+
+
+def _second_point(first_tokens: int) -> tuple[MeasuredRate, ...]:
+    """Another length tells what every step takes from what reading takes; nothing until its rate is there."""
+    with st.grid(2, min_column_width=250):
+        rate = fields.figure(
+            "measured_2",
+            "A second point: tokens/s of one user",
+            None,
+            0.0,
+            FASTEST,
+            format="%g",
+            placeholder="none",
+            help="A short text and a long one together say how fast memory is read, and what each step takes besides.",
+        )
+        tokens = fields.whole(
+            "measured_2_tokens",
+            "… measured with tokens",
+            SECOND_TOKENS if first_tokens != SECOND_TOKENS else SECOND_TOKENS // 2,
+            MAX_ANSWER,
+            help=f"Prompt and answer together. Best far from the first point's {first_tokens:,}.",
+        )
+    return (MeasuredRate(tokens_per_s=rate, context_tokens=tokens),) if rate else ()
 
 
 def prompt_tokens(context_tokens: int, answer_tokens: int) -> tuple[int, int]:
@@ -182,4 +207,4 @@ def say_problem(pace: Pace) -> None:
     for words in beyond_model(pace.chosen.architecture, pace.context_tokens):
         st.caption(f":material/info: {words}")
     if pace.problem:
-        st.info(f"{pace.problem} The figures are those without your point.", icon=":material/edit:")
+        st.info(f"{pace.problem} The figures are those without what you measured.", icon=":material/edit:")

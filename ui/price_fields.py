@@ -31,7 +31,7 @@ def price_fields(device: str) -> HourPrice:
     """The price of *device*, and what it is called; an example where there is one and no price is typed."""
     examples = example_prices()
     example = examples.prices.get(device)
-    shown = "such as 0.40" if example is None else f"{example:g}, an example"
+    shown = "such as 0.40" if example is None else f"{example:g}"
     price = fields.figure(
         "price",
         "One card, price an hour",

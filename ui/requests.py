@@ -17,6 +17,7 @@ DRAWN, FILE, TEXTBOOK = "drawn", "your CSV", "textbook"
 AT_RANDOM, AT_ONCE, ASK_AGAIN = "at random", "all at once", "each asks again"
 TEXTBOOK_SET = "skewed-64"
 TEXTBOOK_RATE = 0.15
+OF_BATCHES = "80% of what whole batches take"
 MOST_DRAWN = 10**6
 MOST_TOKENS = 2**20
 CSV_HELP = (
@@ -95,7 +96,7 @@ def _drawn(context_tokens: int) -> Wish:
         )
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
-        rate = _rate_field("Requests a second", "80% of what batches take") if arrival == AT_RANDOM else None
+        rate = _rate_field("Requests a second", "80% busy", OF_BATCHES) if arrival == AT_RANDOM else None
         seed = _seed_field()
     st.caption(f"No prompt and no answer is longer than {longest:,} tokens, half of a user's in the set-up.")
     return Wish(
@@ -114,7 +115,8 @@ def _drawn(context_tokens: int) -> Wish:
 def _textbook() -> Wish:
     arrival = _arrival_field((AT_RANDOM, AT_ONCE))
     with st.grid(2, min_column_width=150):
-        rate = _rate_field("Requests a step", f"{TEXTBOOK_RATE:g}") if arrival == AT_RANDOM else None
+        usual = f"{TEXTBOOK_RATE:g}"
+        rate = _rate_field("Requests a step", usual, usual) if arrival == AT_RANDOM else None
         seed = _seed_field()
     return Wish(
         kind=TEXTBOOK, seed=seed, arrival=arrival, rate=rate or (TEXTBOOK_RATE if arrival == AT_RANDOM else None)
@@ -126,7 +128,7 @@ def _file() -> Wish | None:
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
         count = fields.whole("rows", "Read the first", 20_000, MAX_REQUESTS)
-        rate = _rate_field("Requests a second", "as in the file") if arrival == AT_RANDOM else None
+        rate = _rate_field("Requests a second", "the file's", "as in the file") if arrival == AT_RANDOM else None
     if uploaded is None:
         return None
     return Wish(
@@ -150,8 +152,8 @@ def _arrival_field(options: tuple[str, ...]) -> str:
     )
 
 
-def _rate_field(label: str, usual: str) -> float | None:
-    return fields.figure("rate", label, None, 0.0001, 1e6, format="%g", placeholder=usual, help=f"Empty: {usual}.")
+def _rate_field(label: str, usual: str, in_words: str) -> float | None:
+    return fields.figure("rate", label, None, 0.0001, 1e6, format="%g", placeholder=usual, help=f"Empty: {in_words}.")
 
 
 def _seed_field() -> int:

@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from planner.batching.server import MAX_SLOTS, Schedule, Server, Tier
+from planner.server_shape import ServerShape
 from planner.units import GIB
 from ui import fields
 
 _MOST_TOKENS = 2**20
 _SLOWEST_COPY_S = 1.0
+USUAL_STEP = 2_048
+"""Tokens of a step where the engine of the set-up has no limit of its own: vLLM's on most cards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +58,19 @@ class ServerWish:
         )
 
 
-def server_fields(usual_slots: int, usually_waits: bool) -> ServerWish:
-    """The fields; slots follow *usual_slots* while theirs is empty."""
+def server_fields(usual: ServerShape, usually_waits: bool) -> ServerWish:
+    """The fields; while they are empty the server is the *usual* one."""
     with st.grid(3, min_column_width=170):
         slots = fields.optional_whole(
-            "slots", "Slots", usual_slots, MAX_SLOTS, help="Requests that run at once; engines say max_num_seqs."
+            "slots", "Slots", usual.slots, MAX_SLOTS, help="Requests that run at once; engines say max_num_seqs."
         )
-        block = fields.whole("block", "Tokens of a cache block", 16, 4_096, help="Paged engines hand out whole blocks.")
-        chunk = fields.whole(
+        block = fields.optional_whole(
+            "block", "Tokens of a cache block", usual.block_tokens, 4_096, help="Paged engines hand out whole blocks."
+        )
+        chunk = fields.optional_whole(
             "chunk",
             "Tokens of a step, with chunks",
-            2_048,
+            usual.step_tokens or USUAL_STEP,
             _MOST_TOKENS,
             help="max_num_batched_tokens: prompts longer than a step has room for come in several parts.",
         )
@@ -91,7 +96,7 @@ def server_fields(usual_slots: int, usually_waits: bool) -> ServerWish:
             float(_MOST_TOKENS),
             step=1.0,
             format="%.0f",
-            placeholder="the longest request",
+            placeholder="the longest",
             help="Tokens that a server without paging keeps free for each request from its start: what the paged cache "
             "saves is said beside it.",
         )

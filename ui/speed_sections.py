@@ -8,6 +8,7 @@ from planner.speed_text import (
     BOUNDS,
     error_sentence,
     knee_sentence,
+    knee_title,
     phase_name,
     phases_sentence,
     phases_title,
@@ -27,7 +28,7 @@ LONGEST = 131_072
 
 def knee_section(pace: Pace, result: SpeedAnswer, target: float) -> None:
     """Latency against throughput as the batch grows."""
-    st.header("More users: more together, less for each", anchor=False)
+    st.header(knee_title(result.knee_users, result.max_users), anchor=False)
     st.markdown(knee_sentence(result.knee_users, result.max_users))
     memory = result.max_users
     also = (result.users, result.knee_users, *((memory,) if memory else ()))

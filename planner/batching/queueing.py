@@ -8,6 +8,8 @@ from planner.batching.server import Schedule, Server
 from planner.batching.step_time import StepTime
 from planner.errors import PlannerError
 
+ENOUGH_WAIT = 100
+"""So many of the requests must have to wait for their mean to be compared."""
 SAME_STEP = 1.1
 """A full step of at most so many times that of one request alone is the same: the formula then holds to a quarter."""
 
@@ -55,6 +57,7 @@ class WhyNoFormula(StrEnum):
     RHYTHM = "requests come in a rhythm of their own, not at random"
     POOL = "the pool, not the slots, decides who waits"
     STEPS = "a step takes longer the more requests are in it, so that a slot is held longer the busier the server is"
+    FEW = "so few of these requests have to wait that their mean is chance"
     TOO_MANY = "more come than the slots can take, so that the wait grows without end"
 
 
@@ -76,4 +79,5 @@ def waiting_by_formula(
     for holds, why in reasons:
         if holds:
             return why
-    return waiting(requests_per_s, outcome.service_s, outcome.service_variation, server.slots)
+    found = waiting(requests_per_s, outcome.service_s, outcome.service_variation, server.slots)
+    return found if found.share * outcome.requests >= ENOUGH_WAIT else WhyNoFormula.FEW

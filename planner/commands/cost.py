@@ -18,10 +18,11 @@ from planner.deployment import Workload
 from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.offers import Offer, RateOffer, find_offers, find_rate_offers
+from planner.offers import Offer, find_offers
 from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.price_files import load_prices
+from planner.rate_offers import RateOffer, find_rate_offers
 from planner.served import USUAL_SLOTS
 from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion

@@ -22,6 +22,7 @@ from planner.export import to_json
 from planner.records import dataclass
 from planner.served import mean_tokens, served
 from planner.server_shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
+from planner.units import counted
 
 _PROGRESS_STEP = 50_000
 USUAL_SLOTS = 8
@@ -184,8 +185,8 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
         print(to_json({"seeds": arguments.seeds, "throughput": throughput, "latency": latency}))
     else:
         print(
-            f"Refilled at once beside whole batches, over {arguments.seeds:,} seeds: {range_words(throughput)} times "
-            f"the throughput, mean latency {range_words(latency)} times lower."
+            f"Refilled at once beside whole batches, over {counted(arguments.seeds, 'seed')}: "
+            f"{range_words(throughput)} times the throughput, mean latency {range_words(latency)} times lower."
         )
     return DONE
 

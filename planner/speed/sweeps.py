@@ -8,6 +8,8 @@ from planner.speed.constants import Parts, Seconds, SpeedConstants, parts
 from planner.speed.work import Model, decode_work, kv_bytes_read, weight_bytes_read
 
 STEPS_PER_OCTAVE = 4
+MOST_BEYOND = 4
+"""A knee at so many times the users that memory holds is still drawn."""
 SHORTEST_TOKENS = 64
 
 
@@ -85,9 +87,14 @@ def by_users(
 
 
 def drawn_users(asked: int, knee_users: int, most_users: int | None) -> int:
-    """How far a picture over users goes: beyond what is asked and what memory holds, but not far beyond the knee."""
-    beyond_knee = 6 * knee_users
-    return max(2 * asked, min(2 * most_users, beyond_knee) if most_users else 2 * knee_users)
+    """How far a picture over users goes: beyond what is asked and what memory holds, but not far beyond the knee.
+
+    A knee that lies beyond memory is drawn where the part that fits stays a quarter of the picture.
+    """
+    if not most_users:
+        return max(2 * asked, 2 * knee_users)
+    knee_in_sight = knee_users if knee_users <= MOST_BEYOND * most_users else 0
+    return max(2 * asked, min(2 * most_users, 6 * knee_users), knee_in_sight)
 
 
 def by_context(

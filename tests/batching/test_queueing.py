@@ -16,10 +16,10 @@ LENGTHS = Lengths(median_tokens=1), Lengths(median_tokens=100, sigma=0.6, max_to
 
 
 def formula(
-    server: Server = SLOTS, rate: float = 2.0, slope: float = 0.0, at_random: bool = True
+    server: Server = SLOTS, rate: float = 2.5, slope: float = 0.0, at_random: bool = True, requests: int = 1_000
 ) -> Waiting | WhyNoFormula:
     steps = affine_step_time(slots=8, fixed_s=STEP_S, per_sequence_s=slope)
-    trace = synthetic_trace(500, *LENGTHS, rate)
+    trace = synthetic_trace(requests, *LENGTHS, rate)
     return waiting_by_formula(simulate(trace, server, steps), server, steps, rate, at_random)
 
 
@@ -36,6 +36,7 @@ def test_equal_steps_and_random_arrivals_are_such_a_queue() -> None:
         ({"server": Server(schedule=Schedule.CONTINUOUS, slots=8, pool_blocks=64)}, WhyNoFormula.POOL),
         ({"slope": STEP_S / 10}, WhyNoFormula.STEPS),
         ({"rate": 40.0}, WhyNoFormula.TOO_MANY),
+        ({"requests": 100}, WhyNoFormula.FEW),
     ],
 )
 def test_another_queue_is_named_as_such(changes: dict[str, object], why: WhyNoFormula) -> None:

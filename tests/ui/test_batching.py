@@ -49,7 +49,7 @@ def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pyt
     assert "times sooner" in app.title[0].value
     said = words(app)
     assert "Requests inside, mean" in said
-    assert "The formula for such queues (M/G/c) says" in said
+    assert "The usual formula for queues (M/G/c) does not hold here: so few of these requests have to wait" in said
 
 
 def test_the_textbooks_requests(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:

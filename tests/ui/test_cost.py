@@ -1,6 +1,7 @@
 """The Cost page: prices from the reader alone, the cheapest cards, energy; and its taste on the page Speed."""
 
 import json
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,8 +18,9 @@ PAGE = "ui/pages/cost.py"
 PRICES = "rtx-4090 = 0.4\nh100-sxm = 2.5\n"
 
 
-def command(app: AppTest) -> list[str]:
-    return next(str(code.value) for code in app.code if "kvbudget cost" in str(code.value)).split()
+def command(app: AppTest, option: str = "--price") -> list[str]:
+    """The command that has *option*: for one card, or for the table."""
+    return next(str(code.value) for code in app.code if f" {option} " in str(code.value)).split()
 
 
 @pytest.mark.parametrize("users", ["1", "4"])
@@ -33,6 +35,25 @@ def test_the_page_says_what_the_command_line_says(
     assert printed["currency"] == "EUR"
     assert app.metric[1].value == money(printed["prompt_per_million"])
     assert app.metric[3].value == format_figure(printed["energy"]["joules_per_output_token"])
+
+
+@pytest.mark.parametrize("users", ["1", "4"])
+def test_the_cheapest_cards_are_those_of_the_command_with_the_table(
+    open_app: OpenApp, capsys: pytest.CaptureFixture[str], users: str, tmp_path: Path
+) -> None:
+    table = "rtx-4090 = 0.4\nrtx-3090 = 0.2\n"
+    app = open_app(PAGE, price="0.4", currency="EUR", users=users, prices=table, target="15", first="3")
+    asked = command(app, "--prices")
+    file = tmp_path / "prices.toml"
+    file.write_text(table)
+    asked[asked.index("prices.toml")] = str(file)
+    assert main([*asked[1:], "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    first = printed[0]
+    title = next(str(header.value) for header in app.header if "The cheapest that does it" in str(header.value))
+    assert title.endswith(f"{money(first['price_per_hour'], 'EUR')} an hour")
+    pace = f"({format_figure(first['tokens_per_s_user_low'])} – {format_figure(first['tokens_per_s_user_high'])})"
+    assert pace in words(app)
 
 
 def test_it_opens_on_an_answer_that_says_what_is_assumed(open_app: OpenApp) -> None:

@@ -15,10 +15,12 @@ from planner.batching_text import (
     schedules_title,
     time_words,
 )
+from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
 from planner.queue_text import limits_sentence
-from planner.units import format_seconds
+from planner.server_shape import BLOCK_TOKENS, ServerShape, shape_as_set
+from planner.units import counted, format_seconds
 from ui import page
 from ui.batch_sections import queue_section, schedules_table, timelines
 from ui.batch_setting import Setting, setting
@@ -45,7 +47,10 @@ def main() -> None:
     kind = kind_field()
     textbook = kind == TEXTBOOK
     wish = request_fields(kind, plan.chosen.workload.context_tokens)
-    usual = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MOST_USUAL_SLOTS)
+    slots = find_request_set(TEXTBOOK_SET).slots if textbook else min(plan.answer.users, MOST_USUAL_SLOTS)
+    usual = ServerShape(slots=slots, step_tokens=None, block_tokens=BLOCK_TOKENS)
+    if not textbook:
+        usual = shape_as_set(plan.chosen.deployment, slots)
     with st.expander("The server: slots, blocks, chunks, a common beginning, evictions", key="server"):
         server = server_fields(usual, usually_waits=textbook)
     pace_wish = None if textbook else pace_fields(plan)
@@ -65,6 +70,8 @@ def main() -> None:
         _verdict(found, outcomes)
     if found.pace is not None:
         say_problem(found.pace)
+    for note in found.notes:
+        st.caption(f":material/info: {note}")
     timelines(found, outcomes)
     schedules_table(found, outcomes)
     queue_section(found, outcomes[Schedule.CONTINUOUS])
@@ -92,7 +99,7 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         page.number(
             unit.capitalize(),
             most,
-            f"{_in_batches(limits, in_steps)} in batches",
+            _most_range(found, limits, in_steps) or f"{_in_batches(limits, in_steps)} in batches",
             help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
@@ -114,14 +121,25 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
             help="Tokens made, over the places for them in all steps.",
         )
     if skipped := found.trace.skipped:
-        rows = "1 row of the trace has" if skipped == 1 else f"{skipped:,} rows of the trace have"
+        rows = f"{counted(skipped, 'row')} of the trace {'has' if skipped == 1 else 'have'}"
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
 def _in_batches(limits: Mapping[Schedule, float], in_steps: bool) -> str:
     """What whole batches take, in the unit of refilled slots."""
-    a_minute = not in_steps and limits[Schedule.CONTINUOUS] < 1
-    return rate_words(limits[Schedule.STATIC] * (60 if a_minute else 1))
+    return rate_words(limits[Schedule.STATIC] * (60 if _a_minute(limits, in_steps) else 1))
+
+
+def _a_minute(limits: Mapping[Schedule, float], in_steps: bool) -> bool:
+    return not in_steps and limits[Schedule.CONTINUOUS] < 1
+
+
+def _most_range(found: Setting, limits: Mapping[Schedule, float], in_steps: bool) -> str:
+    """The ends of what refilled slots take, over the speed model's range; empty where steps are given."""
+    if not found.error:
+        return ""
+    low, high = (rate * (60 if _a_minute(limits, in_steps) else 1) for rate in found.most_range(limits))
+    return f"{rate_words(low)} – {rate_words(high)}"
 
 
 def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], str]) -> str:
@@ -152,7 +170,7 @@ def _command(plan: Scenario, found: Setting) -> None:
         words += ["--workload", TEXTBOOK_SET, "--step-ms", 1000, "--seed", wish.seed]
         text = shlex.join(["kvbudget", "simulate", *map(str, words)])
     else:
-        words += [*pace_words(found.pace), "--requests", wish.requests]
+        words += [*pace_words(found.pace), "--requests", wish.requests, *_schedule(plan, found)]
         if wish.kind == FILE:
             words += ["--trace", wish.file_name, *(["--at-once"] if wish.arrival == AT_ONCE else [])]
         else:
@@ -160,6 +178,16 @@ def _command(plan: Scenario, found: Setting) -> None:
             words += ["--longest", wish.longest, "--seed", wish.seed]
         text = command(replace(plan.choices, context=None, users=1), "simulate", *map(str, words))
     st.code(text, language=None, wrap_lines=True)
+
+
+def _schedule(plan: Scenario, found: Setting) -> list[object]:
+    """The schedule of the page's figures, where the engine has another one by itself."""
+    assert plan.chosen is not None
+    deployment = plan.chosen.deployment
+    limit = find_engine(deployment.engine).limits(deployment).step_tokens
+    if limit is None or limit.value is None:
+        return []
+    return ["--schedule", "chunked" if limit.setting in deployment.settings.given else "continuous"]
 
 
 main()

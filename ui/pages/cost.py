@@ -138,13 +138,13 @@ def _verdict(found: Cost, alone: Cost, price: HourPrice) -> None:
         page.number(
             "1M prompt tokens",
             money(found.prompt_per_million) if price.hourly else "–",
-            f"{money(found.prompt_per_million_low)} – {money(found.prompt_per_million_high, currency)}"
+            f"{money(found.prompt_per_million_low)} – {money(found.prompt_per_million_high)} {currency}"
             if price.hourly
             else "needs a price",
             help="The hour's price by the time that steps take longer because they read new prompts too.",
         )
         page.number(
-            "Answer tokens an hour", hour, f"{low} – {high}", help=f"All that {count_users(found.users)} get together."
+            "Answer tokens/h", hour, f"{low} – {high}", help=f"All that {count_users(found.users)} get together."
         )
         page.number(
             "Energy, J a token",
