@@ -53,6 +53,8 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
         "thinker_config": {"text_config": {"head_dim": 128}},
     },
     "qwen3_omni_moe_thinker": {"text_config": {"head_dim": 128}},
+    "qwen4_exp": {"text_config": _HALF_ROTATED},
+    "qwen4_exp_text": _HALF_ROTATED,
     "step3p7": {"text_config": {"sliding_window": 512}},
     "ministral": {"head_dim": 128},
     "hunyuan_vl": {"text_config": {"head_dim": 128} | _AXES},
@@ -157,6 +159,7 @@ def _on(device: str) -> Iterator[None]:
         if device == "meta":
             patches.enter_context(patch(checked, False))
             patches.enter_context(patch.object(torch.Tensor, "nonzero", _none_found))
+            patches.enter_context(patch.object(torch, "nonzero", _none_found))
         yield
 
 

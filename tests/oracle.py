@@ -31,6 +31,8 @@ CACHE = "bf16"
 UNUSED = {"longcat_flash": (2, ("zero_expert_num", "hidden_size", "expert_ffn_hidden_size"))}
 """By model_type, the matrices and their sides that its class makes too much in a layer: for experts that do nothing."""
 NOT_COUNTED = "are not counted"
+BESIDE = dict.fromkeys(("qwen4_exp", "qwen4_exp_text"), (3 * 8, "positions on three axes, once for all indexers"))
+"""By model_type, bytes a token that its class keeps beside its layers' caches, and what they are."""
 
 
 class Verdict(StrEnum):
@@ -78,15 +80,13 @@ def compare(config: Mapping[str, Any], lengths: Sequence[int] = LENGTHS) -> Comp
         architecture = replace(architecture, towers=())
     ours = our_reading(architecture, tuple(theirs.cache_bytes))
     reason = _explanation(config, architecture, ours, theirs)
-    if reason is not None and theirs.lacks:
-        reason = f"{reason} text model alone: its towers need {theirs.lacks}".strip()
-    if reason is not None and theirs.unread == KEEPS_NOTHING:
-        reason = (
-            f"{reason} its class reads the whole text again for each token; other engines keep what is planned".strip()
-        )
-    image = _image_bytes(architecture)
-    gaps = {tokens: ours.cache_bytes[tokens] - size - image for tokens, size in theirs.cache_bytes.items()}
-    reason = f"{reason} cache without the image that a plan counts".strip() if image and reason is not None else reason
+    if reason is not None:
+        reason = "; ".join(filter(None, (reason, *_differences(architecture, theirs))))
+    beside = _image_bytes(architecture), BESIDE.get(architecture.model_type, (0, ""))[0]
+    gaps = {
+        tokens: ours.cache_bytes[tokens] - size - beside[0] + beside[1] * tokens
+        for tokens, size in theirs.cache_bytes.items()
+    }
     if reason is None or any(gaps.values()):
         verdict = Verdict.WRONG
     elif not gaps and theirs.unread != KEEPS_NOTHING:
@@ -95,6 +95,19 @@ def compare(config: Mapping[str, Any], lengths: Sequence[int] = LENGTHS) -> Comp
         verdict = Verdict.EXPLAINED if reason else Verdict.EQUAL
     said = f"differ by {theirs.parameters - ours.parameters:+,}" if reason is None else reason or "equal"
     return Comparison(verdict=verdict, line=f"parameters {said:24} cache {_cache_words(gaps, theirs)}")
+
+
+def _differences(architecture: Architecture, theirs: Reading) -> Iterator[str]:
+    """In what else than parameters the library differs by a known amount."""
+    if theirs.lacks:
+        yield f"text model alone, since its towers need {theirs.lacks}"
+    if theirs.unread == KEEPS_NOTHING:
+        yield "its class reads the whole text again for each token, where other engines keep what is planned"
+    if _image_bytes(architecture):
+        yield "cache without the image that a plan counts"
+    a_token, what = BESIDE.get(architecture.model_type, (0, ""))
+    if what and theirs.cache_bytes:
+        yield f"cache without {a_token} bytes a token: {what}"
 
 
 def _image_bytes(architecture: Architecture) -> int:

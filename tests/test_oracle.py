@@ -39,6 +39,9 @@ TINY = {
 }
 
 
+GPT = {"n_embd": 64, "n_layer": 2, "n_head": 2, "n_positions": 16, "vocab_size": 100}
+
+
 def shallow(config: dict[str, Any]) -> dict[str, Any]:
     """*config* with only its first layers."""
     cut = {key: value[:LAYERS] if key == "layer_types" else value for key, value in config.items()}
@@ -56,6 +59,7 @@ def test_parameters_and_cache_are_the_librarys(name: str) -> None:
     ("config", "verdict"),
     [
         (TINY | {"model_type": "recurrent_gemma"}, Verdict.EQUAL),  # its state is in its modules, not in a cache
+        (GPT | {"model_type": "openai-gpt"}, Verdict.EXPLAINED),  # its class keeps nothing
         (TINY | {"model_type": "bart"}, Verdict.REFUSED),
         (TINY | {"model_type": "baichuan"}, Verdict.UNKNOWN),  # a class of its own beside its weights
     ],

@@ -205,4 +205,8 @@ def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
         config=_text(entry.get("config", ""), f"{path}.config"),
         aliases=_spellings(_table(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
         defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
+        known={
+            key: _known(values, f"{path}.known.{key}")
+            for key, values in _table(entry.get("known", {}), f"{path}.known").items()
+        },
     )

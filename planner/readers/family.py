@@ -19,7 +19,7 @@ class TowerRule:
     """How to count a tower or projector: *layout* names the rule, *config* the key of its own config, "" for none.
 
     Without *layout* the config's own model_type names it. A *layout* that the readers lack says that the file has such
-    weights, which are then named as not counted.
+    weights, which are then named as not counted; so they are where a key has another value than those in *known*.
     """
 
     kind: str
@@ -27,6 +27,7 @@ class TowerRule:
     layout: str = ""
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
+    known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

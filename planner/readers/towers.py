@@ -43,7 +43,7 @@ def _read(top: Values, rule: TowerRule, model_type: str, text_size: int, stored:
         return None
     tower = Values(table, f"{model_type}: {rule.config}", rule.aliases, rule.defaults)
     layout = LAYOUTS[rule.kind].get(rule.layout or tower.text("model_type"))
-    if layout is None:
+    if layout is None or any(tower.has(key) and tower.get(key) not in known for key, known in rule.known.items()):
         return None
     try:
         return _tower(rule.kind, layout(tower, top, text_size), stored)
