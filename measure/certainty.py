@@ -38,7 +38,11 @@ def chi_square_p(counts: Sequence[int], shares: Sequence[float], least: float = 
 
     >>> round(chi_square_p([50, 30, 20], [0.5, 0.3, 0.2]), 2), chi_square_p([90, 5, 5], [0.5, 0.3, 0.2]) < 1e-6
     (1.0, True)
+    >>> chi_square_p([500, 500, 1], [0.5, 0.5, 0])
+    0.0
     """
+    if any(count and not share for count, share in zip(counts, shares, strict=True)):
+        return 0.0  # what cannot come has come
     total = sum(counts)
     cells = [(count, total * share) for count, share in zip(counts, shares, strict=True)]
     kept = [cell for cell in cells if cell[1] >= least]

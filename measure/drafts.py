@@ -34,6 +34,8 @@ def check_draft(name: str, target: Source, tokens: int, setup: Setup) -> None:
         return
     if match := _FIRST.fullmatch(name):
         layers = len(target.architecture.layers)
+        if layers == 1:
+            raise PlannerError(f"{target.title} has one layer, no part of which can draft: name a whole model.")
         if not 1 <= int(match[1]) < layers:
             raise PlannerError(f"{target.title} has {layers} layers: draft with first-1 to first-{layers - 1}.")
         return

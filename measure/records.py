@@ -15,6 +15,14 @@ from planner.units import shorten_path
 FOLDER_VARIABLE = "KVBUDGET_MEASUREMENTS"
 """Names another folder than ``measurements`` in the working one."""
 Row = Mapping[str, Any]
+SUBJECT = ("device", "model", "model_changes", "dtype", "attention")
+"""The conditions that say which machine, model and number format a reading is of."""
+MAY_FALL = ("left_bytes",)
+"""What may be below zero in a row: memory that a pass gave back. All else is a size, a count, a time or a share."""
+_BEGINS = '{"'
+"""How a record's line begins: one that begins so and is no JSON was cut short."""
+_COUNTS = ("device_bytes", "threads", "seed")
+"""Conditions that are whole numbers; the others are words."""
 
 
 class Outcome(StrEnum):
@@ -37,7 +45,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A case that ended: its readings as *rows*, or the *reason* why there are none. *date* is ISO 8601, in UTC."""
+    """A case that ended: its readings as *rows*, or the *reason* why there are none. *date* is ISO 8601, in UTC.
+
+    *others_share* is the part of the processors' time that other programs took meanwhile; ``None``: not known.
+    """
 
     experiment: str
     case: str
@@ -48,10 +59,16 @@ class Record:
     seconds: float
     rows: tuple[dict[str, Any], ...] = ()
     reason: str = ""
+    others_share: float | None = None
 
     @property
     def is_reading(self) -> bool:
         return self.outcome in (Outcome.MEASURED, Outcome.DOES_NOT_FIT)
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """Of what it is, by ``SUBJECT``: figures of two subjects are never taken for one."""
+        return tuple(str(self.conditions.get(key, "")) for key in SUBJECT)
 
     @property
     def why(self) -> str:
@@ -100,33 +117,43 @@ def append(record: Record, file: Path) -> None:
 
 
 def read(file: Path) -> list[Record]:
-    """Every whole record of *file*, oldest first; a line cut short is passed over. No file: no records."""
-    if not file.is_file():
-        return []
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise BadFile(f"{shorten_path(file)} cannot be read: {error.strerror or error}.") from error
-    return list(_parse(text.split("\n"), file))
+    """Every whole record of *file*, oldest first; a line cut short is passed over. No file: no records.
+
+    Raises BadFile where it cannot be read, and for the first line that is anything else.
+    """
+    return [record for record in _records(file) if record is not None]
+
+
+def cut_short(folder: Path) -> int:
+    """How many lines of the records in *folder* were cut short, as a crash leaves them, and are passed over."""
+    return sum(record is None for file in sorted(folder.glob("*.jsonl")) for record in _records(file))
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """The last record of each case, in the order in which cases first came."""
-    by_case: dict[str, Record] = {}
+    """The last record of each case on each subject, in the order in which they first came."""
+    kept: dict[tuple[str, ...], Record] = {}
     for record in records:
-        by_case[record.case] = record
-    return list(by_case.values())
+        kept[record.case, *record.subject] = record
+    return list(kept.values())
 
 
-def _parse(lines: Iterable[str], file: Path) -> Iterator[Record]:
-    for number, line in enumerate(lines, 1):
-        try:
-            values = json.loads(line)
-        except ValueError:
+def _records(file: Path) -> Iterator[Record | None]:
+    """The record of each line that is not empty; ``None`` for one that was cut short."""
+    if not file.exists():
+        return
+    try:
+        text = file.read_bytes().decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise BadFile(f"{shorten_path(file)} cannot be read: {error.strerror or error}.") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
             continue
         try:
-            yield _record(values)
-        except (TypeError, ValueError, KeyError) as error:
+            yield _record(json.loads(line))
+        except (TypeError, ValueError, KeyError, RecursionError) as error:
+            if isinstance(error, json.JSONDecodeError) and line.startswith(_BEGINS):
+                yield None
+                continue
             raise BadFile(
                 f"{shorten_path(file)}, line {number} is not a record of a measurement: {error}. Move the file away."
             ) from error
@@ -140,4 +167,18 @@ def _record(values: Any) -> Record:
             raise TypeError(f"{name} is no {kind.__name__}")
     if not all(isinstance(row, dict) for row in values["rows"]):
         raise TypeError("a row is no dict")
+    for key, value in values["conditions"].items():
+        if not isinstance(value, int if key in _COUNTS else str):
+            raise TypeError(f"{key} is {value!r}")
+    _check(values.get("seconds"), "seconds")
+    for row in values["rows"]:
+        for key, value in row.items():
+            if key not in MAY_FALL:
+                _check(value, key)
     return Record(**values | {"outcome": Outcome(values["outcome"]), "rows": tuple(values["rows"])})
+
+
+def _check(value: Any, key: str) -> None:
+    """Raises ValueError for a number that no instrument reads."""
+    if isinstance(value, int | float) and value < 0:
+        raise ValueError(f"{key} is {value}")

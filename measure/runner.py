@@ -79,6 +79,7 @@ def _record(
         conditions=conditions,
         outcome=ended.outcome,
         reason=ended.reason,
+        others_share=ended.others_share,
         date=date,
         seconds=round(time.perf_counter() - start, 3),
         rows=tuple(rows),

@@ -67,7 +67,7 @@ class Running:
         memory, cache_bytes = self.instrument.now(), tensor_bytes(held_tensors(cache))
         outside_bytes = memory.outside_bytes
         if outside_bytes is not None:
-            outside_bytes -= memory.others_bytes or 0
+            outside_bytes = max(0, outside_bytes - (memory.others_bytes or 0))
         elif memory.reserved_bytes is None:  # a CPU has no allocator of its own: what the process holds beside tensors
             outside_bytes = max(0, memory.host_bytes - self.weights_bytes - cache_bytes)
         return cache, {

@@ -3,6 +3,9 @@
 The package holds a GGUF file in Q4_1. Its numbers as floats are what this model is here; nothing of the package runs.
 """
 
+import contextlib
+import io
+import os
 import os
 import shutil
 import tempfile
@@ -63,7 +66,8 @@ def _convert(gguf: Path, target: Path) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    loaded = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+    with contextlib.redirect_stderr(io.StringIO()):  # its reader of GGUF has a bar that nothing switches off
+        loaded = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
     config = type(loaded.config)(**{k: v for k, v in loaded.config.to_dict().items() if k != "quantization_config"})
     plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # the loaded one refuses to be saved
     plain.load_state_dict(loaded.state_dict())

@@ -13,6 +13,7 @@ from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from measure.memory_ends import memory_ends
 from measure.records import Case, Outcome
 from measure.setup import Setup
 from planner.errors import PlannerError
@@ -34,6 +35,7 @@ class Ended:
 
     outcome: Outcome
     reason: str = ""
+    others_share: float | None = None
 
 
 Message = dict[str, Any] | Progress | Ended
@@ -47,6 +49,7 @@ def run_case(module: str, case: Case, setup: Setup) -> Iterator[Message]:
     context = _context()
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(sender, module, case, setup), daemon=True)
+    ends_before = memory_ends()
     process.start()
     sender.close()
     try:
@@ -56,7 +59,7 @@ def run_case(module: str, case: Case, setup: Setup) -> Iterator[Message]:
                 message = receiver.recv()
             except EOFError:
                 process.join()
-                ended = _ended_by_system(process.exitcode)
+                ended = _ended_by_system(process.exitcode, ends_before)
                 yield ended
             else:
                 ended = message if isinstance(message, Ended) else None
@@ -83,9 +86,13 @@ def _context() -> Any:
     return context
 
 
-def _ended_by_system(exit_code: int | None) -> Ended:
+def _ended_by_system(exit_code: int | None, ends_before: int) -> Ended:
+    """Anyone may kill a process: that it was for want of memory only the system's count says, where it shows one."""
     if exit_code is not None and -exit_code == getattr(signal, "SIGKILL", 9):
-        return Ended(outcome=Outcome.DOES_NOT_FIT, reason="The system ended the process for want of memory (SIGKILL).")
+        if memory_ends() > ends_before:
+            reason = "The system ended the process for want of memory (SIGKILL)."
+            return Ended(outcome=Outcome.DOES_NOT_FIT, reason=reason)
+        return Ended(outcome=Outcome.FAILED, reason="The process was killed, perhaps for want of memory (SIGKILL).")
     return Ended(outcome=Outcome.FAILED, reason=f"The process ended with exit code {exit_code} and said nothing.")
 
 
@@ -102,8 +109,10 @@ def _work(sender: Connection, module: str, case: Case, setup: Setup) -> None:
 
 def run_to_end(run: Callable[[], Iterator[Message]], send: Callable[[Message], None]) -> Ended:
     """Sends everything that *run* yields and says how it ended."""
+    from measure.others import Processors
     from measure.out_of_memory import is_out_of_memory
 
+    processors = Processors()
     try:
         for message in run():
             send(message)
@@ -113,7 +122,7 @@ def run_to_end(run: Callable[[], Iterator[Message]], send: Callable[[Message], N
         if is_out_of_memory(error):
             return Ended(outcome=Outcome.DOES_NOT_FIT, reason=_first_line(error))
         return Ended(outcome=Outcome.FAILED, reason=traceback.format_exc())
-    return Ended(outcome=Outcome.MEASURED)
+    return Ended(outcome=Outcome.MEASURED, others_share=processors.others_share())
 
 
 def _first_line(error: BaseException) -> str:

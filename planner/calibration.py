@@ -4,7 +4,9 @@ A start's log gives those of one model; passes measured on the machine itself gi
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, fields
+from math import isfinite
+from typing import Any
 
 from planner.errors import PlannerError
 from planner.line_item import Basis, Kind, LineItem
@@ -33,6 +35,9 @@ class Subject:
     memory_bytes: int
     is_machine: bool = False
 
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("memory_bytes",))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredItem:
@@ -56,6 +61,9 @@ class MeasuredItem:
     depends_on: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     assumed_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, any_sign=("bytes",))
 
     def differing(self, measured: Conditions, asked: Conditions) -> tuple[str, ...]:
         """The conditions it depends on that are not those of the measurement."""
@@ -133,6 +141,9 @@ class MeasuredPass:
     slack_bytes: int | None = None
     outside_bytes: int | None = None
 
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("requests", "new_tokens", "seconds", "layers"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredSpeed:
@@ -146,6 +157,9 @@ class MeasuredSpeed:
     operations_per_s: float | None
     median_error: float
     worst_error: float
+
+    def __post_init__(self) -> None:
+        _check(self, above_zero=("read_bytes_per_s", "operations_per_s"))
 
     def seconds(self, measured: MeasuredPass) -> float:
         """What the model says of the work of *measured*."""
@@ -168,6 +182,14 @@ class CalibrationProfile:
     passes: tuple[MeasuredPass, ...] = ()
     speed: MeasuredSpeed | None = None
     title: str = ""
+
+    def __post_init__(self) -> None:
+        """What a machine's passes hold is never less than nothing, and no item is larger than its card."""
+        most = self.subject.memory_bytes
+        for item in self.items:
+            least = 0 if self.subject.is_machine else -most
+            if not least <= item.bytes <= most:
+                raise PlannerError(_no_reading(f"{item.name}'s bytes", item.bytes))
 
     def check(self, asked: Subject) -> None:
         """Refuses, naming both sides, to speak of another model, engine, version or card."""
@@ -221,6 +243,20 @@ class CalibrationProfile:
     def _carried(self, conditions: Conditions) -> list[MeasuredItem]:
         differing = ((item, item.differing(self.conditions, conditions)) for item in self.items)
         return [item for item, names in differing if names and item.can_follow(names)]
+
+
+def _check(record: Any, above_zero: Iterable[str] = (), any_sign: Iterable[str] = ()) -> None:
+    """Raises PlannerError for a number of *record* that is no reading: below zero, or none at all."""
+    for name in (each.name for each in fields(record)):
+        value = getattr(record, name)
+        if isinstance(value, int | float):
+            is_possible = isfinite(value) and (value >= 0 or name in any_sign)
+            if not is_possible or (name in above_zero and not value):
+                raise PlannerError(_no_reading(name, value))
+
+
+def _no_reading(what: str, value: float) -> str:
+    return f"The profile says {what} = {value:,}, which nothing that was measured can have: measure again."
 
 
 def _refusal(what: str, measured: str, wanted: str) -> str:

@@ -15,6 +15,8 @@ from planner.export import to_json
 from planner.line_item import Basis
 from planner.log_profile import profile_from
 from planner.logs.read import read_log
+from planner.preset_files import PRESETS
+from planner.profile_files import load_profile
 from planner.units import GIB
 from planner.verdict import room_bytes
 
@@ -135,6 +137,34 @@ def test_a_bad_file_is_refused_by_path(tmp_path: Path, text: str, problem: str) 
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PlannerError, match=problem):
         choose(replace(CHOICES, profile=str(path)))
+
+
+NUMBERS = [
+    (("items", 0, "bytes"), -(10**10)),
+    (("items", 1, "bytes_per_token"), -1e6),
+    (("items", 1, "error"), -0.1),
+    *((("speed", name), value) for name in ("read_bytes_per_s", "operations_per_s") for value in (0, -1)),
+    *((("speed", name), -1) for name in ("layer_s", "median_error", "worst_error")),
+    *((("passes", 0, name), -1) for name in ("seconds", "peak_bytes", "read_bytes", "cached_tokens")),
+    (("passes", 0, "layers"), 0),
+    (("subject", "memory_bytes"), 0),
+]
+"""Numbers that no machine's profile can have."""
+
+
+@pytest.mark.parametrize(("path", "value"), NUMBERS)
+def test_a_number_that_nothing_can_have_is_refused(path: tuple[str | int, ...], value: float, tmp_path: Path) -> None:
+    (shipped,) = (PRESETS / "calibration").glob("*.json")
+    edited = json.loads(shipped.read_text(encoding="utf-8"))
+    inner = edited
+    for key in path[:-1]:
+        inner = inner[key]
+    assert path[-1] in inner
+    inner[path[-1]] = value
+    file = tmp_path / "edited.json"
+    file.write_text(json.dumps(edited), encoding="utf-8")
+    with pytest.raises(PlannerError, match="which nothing that was measured can have"):
+        load_profile(file)
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:

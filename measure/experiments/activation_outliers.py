@@ -14,6 +14,7 @@ from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.texts import HELD_OUT, ids_of
 from measure.worker import Message
+from planner.errors import PlannerError
 
 NAME = "activation-outliers"
 TOKENS = 84
@@ -36,6 +37,8 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     ids = ids_of(running, HELD_OUT, settings["tokens"])
     title = running.loaded.source.title
     layers = residual_maxima(running, ids)
+    if not layers:
+        raise PlannerError(f"{title} has one layer, after which no residual stream is left: name a model of several.")
     for number, (maxima, _) in enumerate(layers):
         top = int(maxima.argmax())
         yield {

@@ -131,8 +131,9 @@ def _train(
                 "steps": steps,
                 **_tested(pupil, held_out, truth),
             }
-            yield Progress(share=0.3 + 0.7 * point / POINTS)
-            point += 1
+            yield Progress(share=0.3 + 0.7 * min(1.0, used / settings["seconds"]))
+            # A step that takes longer than a point's time ends the training no later.
+            point = max(point, int(used * POINTS / settings["seconds"])) + 1
         found = pupil(input_ids=texts).logits[:, :-1].log_softmax(-1)
         if settings["labels"] == "soft":
             loss = functional.kl_div(found, labels, log_target=True, reduction="sum") / found[..., 0].numel()

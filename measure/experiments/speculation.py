@@ -39,16 +39,17 @@ OFF = 0.1
 
 def cases(setup: Setup) -> list[Case]:
     target, tokens = find_source(setup), QUICK_TOKENS if setup.quick else TOKENS
-    smaller = setup.draft or f"first-{max(1, 2 * len(target.architecture.layers) // 3)}"
+    layers = len(target.architecture.layers)
+    smaller = (setup.draft,) if setup.draft else (f"first-{2 * layers // 3}",) if layers > 1 else ()
     rounded = () if setup.draft else (QUICK_DRAFTS if setup.quick else DRAFTS)
-    for draft in (*rounded, smaller):
+    for draft in (*rounded, *smaller):
         check_draft(draft, target, PROMPT_TOKENS + tokens + 2 * GAMMA, setup)
     runs = [
         {"kind": "run", "draft": draft, "how": how, "tokens": tokens}
-        for draft in (*rounded, smaller)
+        for draft in (*rounded, *smaller)
         for how in ("greedy", "sampled")
     ]
-    tests = [{"kind": "test", "draft": draft, "how": "distribution"} for draft in (*rounded[-1:], smaller)]
+    tests = [{"kind": "test", "draft": draft, "how": "distribution"} for draft in (*rounded[-1:], *smaller)]
     return [Case(experiment=NAME, name=f"{one['draft']} {one['how']}", settings=one) for one in (*runs, *tests)]
 
 

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from measure.experiments import EXPERIMENTS
+from measure.lock import LOCK_VARIABLE
 from measure.records import FOLDER_VARIABLE, read
 from tests.browser.pages import THEMES, WIDTHS, blank_page, settle, visit
 from tests.browser.server import ROOT, AppServer, running_app
@@ -35,6 +36,7 @@ def server(browser: Browser, own: Path) -> Iterator[AppServer]:
     with pytest.MonkeyPatch.context() as patch:
         for name in (FOLDER_VARIABLE, "TMPDIR", "XDG_DATA_HOME", "KVBUDGET_PROFILES"):
             patch.setenv(name, str(own))
+        patch.setenv(LOCK_VARIABLE, str(own / "measure.lock"))
         with running_app(own / "log.txt") as running:
             yield running
     # A tab that is closed at work leaves an error of the web server's own.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from measure.lock import LOCK_VARIABLE
 from measure.setup import Setup
 from tests.measure.tiny import write
 
@@ -28,4 +29,4 @@ def one_thread() -> None:
 @pytest.fixture(autouse=True)
 def own_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run beside a measurement, and beside each other."""
-    monkeypatch.setattr("measure.lock.LOCK", tmp_path / "measure.lock")
+    monkeypatch.setenv(LOCK_VARIABLE, str(tmp_path / "measure.lock"))

@@ -142,6 +142,7 @@ def test_readings_that_are_no_numbers_are_refused_by_name(tmp_path: Path) -> Non
     append(record, tmp_path / "batching.jsonl")
     with pytest.raises(PlannerError, match="A pass of 32 requests is not valid: seconds"):
         calibrate(tmp_path)
-    append(replace(record, rows=rows, conditions={"torch": "2"}), tmp_path / "batching.jsonl")
+    other = tmp_path / "other"
+    append(replace(record, rows=rows, conditions={"torch": "2"}), other / "batching.jsonl")
     with pytest.raises(PlannerError, match="do not say their device, device_bytes, transformers, dtype"):
-        calibrate(tmp_path)
+        calibrate(other)

@@ -7,15 +7,16 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from measure import lock
+from measure import lock, worker
 from measure.instruments.base import DeviceMemory
+from measure.memory_ends import memory_ends
 from measure.progress import Lines, Silent
-from measure.records import Case, Outcome, Record, append, newest, read
+from measure.records import Case, Outcome, Record, append, cut_short, newest, read
 from measure.runner import run_cases
 from measure.setup import Setup
 from planner.errors import PlannerError
@@ -56,7 +57,7 @@ def test_rows_come_from_another_process_and_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("end", "outcome", "words"),
     [
-        ("killed", Outcome.DOES_NOT_FIT, "want of memory"),
+        ("killed", Outcome.FAILED, "The process was killed, perhaps for want of memory (SIGKILL)."),
         ("huge", Outcome.DOES_NOT_FIT, "allocate"),
         ("bug", Outcome.FAILED, "KeyError: 'a bug'"),
         ("bad", Outcome.FAILED, "One sentence."),
@@ -153,12 +154,54 @@ def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
         json.dumps(asdict(RECORD) | {"date": None}),
         json.dumps(asdict(RECORD) | {"outcome": "maybe"}),
         json.dumps(asdict(RECORD) | {"more": 1}),
+        json.dumps(asdict(RECORD) | {"seconds": -1.0}),
+        json.dumps(asdict(RECORD) | {"conditions": {"device_bytes": "abc"}}),
+        json.dumps(asdict(RECORD) | {"conditions": {"device": 7}}),
+        *(json.dumps(asdict(RECORD) | {"rows": [{key: -1}]}) for key in ("peak_bytes", "seconds", "measured_most")),
+        "garbage",
+        "[" * 100_000,
+        '{"rows": ' + "[" * 100_000,
     ],
 )
 def test_a_foreign_line_is_one_sentence(tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(f"{line}\n", encoding="utf-8")
     with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement: .+\. Move the file away\.$"):
         read(tmp_path / "a.jsonl")
+
+
+def test_what_is_no_file_of_records_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "wide.jsonl").write_text(json.dumps(asdict(RECORD)), encoding="utf-16")
+    with pytest.raises(PlannerError, match=r"wide\.jsonl, line 1 is not a record"):
+        read(tmp_path / "wide.jsonl")
+    (tmp_path / "folder.jsonl").mkdir()
+    with pytest.raises(PlannerError, match=r"folder\.jsonl cannot be read: Is a directory"):
+        read(tmp_path / "folder.jsonl")
+
+
+def test_lines_cut_short_are_counted(tmp_path: Path) -> None:
+    append(RECORD, tmp_path / "a.jsonl")
+    for name in ("a", "b"):
+        with (tmp_path / f"{name}.jsonl").open("a", encoding="utf-8") as stream:
+            stream.write('{"experiment": "stand-in", "ca')
+    assert cut_short(tmp_path) == 2
+    assert read(tmp_path / "b.jsonl") == []
+
+
+def test_records_of_two_subjects_are_both_the_newest() -> None:
+    other = replace(RECORD, conditions=CONDITIONS | {"dtype": "bf16"})
+    again = replace(RECORD, seconds=2.0, conditions=CONDITIONS | {"torch": "3"})
+    assert newest([RECORD, other, again]) == [again, other]
+
+
+def test_only_the_systems_own_count_makes_a_kill_a_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = tmp_path / "vmstat"
+    counter.write_text("pgfault 3\noom_kill 7\n", encoding="ascii")
+    assert memory_ends((counter, tmp_path / "none")) == 7
+    counts = iter([7, 8])
+    monkeypatch.setattr(worker, "memory_ends", lambda: next(counts))
+    (record,) = run(case("killed"), file=tmp_path / "a.jsonl")
+    assert record.outcome is Outcome.DOES_NOT_FIT
+    assert record.reason == "The system ended the process for want of memory (SIGKILL)."
 
 
 def test_a_place_that_takes_no_file_is_one_sentence(tmp_path: Path) -> None:
@@ -179,7 +222,7 @@ def test_progress_as_json_counts_parts_of_a_case(tmp_path: Path) -> None:
     assert lines[-1]["seconds_left"] == 0
 
 
-def test_one_measurement_at_a_time(tmp_path: Path) -> None:
+def test_one_measurement_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "measure.lock"
     script = f"import sys, time; sys.path.insert(0, {str(Path(__file__).parents[2])!r}); from pathlib import Path; " + (
         f"from measure.lock import only_one\nwith only_one(Path({str(file)!r})):\n print('held', flush=True); input()"
@@ -192,6 +235,23 @@ def test_one_measurement_at_a_time(tmp_path: Path) -> None:
             lock.only_one(file),
         ):
             pytest.fail("two at once")
+        assert _measuring(file, monkeypatch) == holder.pid
         holder.communicate("\n")
     with lock.only_one(file):
-        pass
+        assert _measuring(file, monkeypatch) == os.getpid()
+    # A process that was killed leaves its number, which another has by now.
+    file.with_suffix(".pid").write_text(str(os.getpid()), encoding="utf-8")
+    assert _measuring(file, monkeypatch) is None
+
+
+def _measuring(file: Path, monkeypatch: pytest.MonkeyPatch) -> int | None:
+    monkeypatch.setenv(lock.LOCK_VARIABLE, str(file))
+    return lock.measuring()
+
+
+def test_the_machines_lock_is_in_no_folder_of_a_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(lock.LOCK_VARIABLE)
+    before = lock.lock_file()
+    for name in ("TMPDIR", "HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert lock.lock_file() == before

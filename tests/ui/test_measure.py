@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from measure.lock import LOCK_VARIABLE
 from measure.records import FOLDER_VARIABLE, Outcome, Record, append
 from planner.units import GIB
 from tests.measure import kept
@@ -38,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     there = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: name == "torch" or there(name, *more))
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    monkeypatch.setattr("measure.lock.LOCK", tmp_path / "measure.lock")
+    monkeypatch.setenv(LOCK_VARIABLE, str(tmp_path / "measure.lock"))
     looked: Future[Any] = Future()
     looked.set_result(MACHINE)
     monkeypatch.setattr(measure_run, "look", lambda again=False: looked)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from measure.lock import LOCK_VARIABLE
 from planner.errors import PlannerError
 from ui import measure_run
 
@@ -33,8 +34,7 @@ with only_one():
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     script = STAND_IN.format(root=str(measure_run.ROOT))
     monkeypatch.setattr(measure_run, "command", lambda: [sys.executable, "-c", script])
-    monkeypatch.setattr("measure.lock.LOCK", tmp_path / "kvbudget-measure.lock")
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv(LOCK_VARIABLE, str(tmp_path / "measure.lock"))
     return tmp_path / "measurements"
 
 
