@@ -6,7 +6,6 @@ The package holds a GGUF file in Q4_1. Its numbers as floats are what this model
 import contextlib
 import io
 import os
-import os
 import shutil
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
