@@ -81,10 +81,14 @@ def speed_constants() -> Mapping[tuple[str, str, bool], SpeedConstants]:
 
 
 def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConstants:
-    """The constants of *engine* for the family of *device*, or for any; raises UnknownName with the engines known."""
-    known = speed_constants()
-    for family in (_families().get(device, "any"), "any"):
-        constants = known.get((engine, family, experts))
+    """The constants of *engine* for the family of *device*, or for any; raises UnknownName with the engines known.
+
+    On a family apart those of another server come before those for any.
+    """
+    known, family = speed_constants(), _families().get(device, "any")
+    kin = servers() if family in families_apart() and engine in servers() else ()
+    for key in ((engine, family), *((other, family) for other in kin), (engine, "any")):
+        constants = known.get((*key, experts))
         if constants is not None:
             return constants
     engines = sorted({name for name, _, has_experts in known if has_experts == experts})
@@ -98,6 +102,11 @@ def find_speed_constants(engine: str, device: str, experts: bool) -> SpeedConsta
 def families_apart() -> frozenset[str]:
     """Families whose readings say nothing of other cards."""
     return frozenset(_speed()["apart"]["families"])
+
+
+def servers() -> tuple[str, ...]:
+    """Engines that serve many requests, with kernels of one kind."""
+    return tuple(_speed()["apart"]["servers"])
 
 
 def family_devices() -> Iterable[str]:

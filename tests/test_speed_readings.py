@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from planner import presets
+from planner import performance_presets, presets
 from planner.preset_files import PRESETS
 from tests import draft_readings
 from tests.speed_readings import bench, counts, serving, table
@@ -89,6 +89,13 @@ def test_readings_above_the_ceiling_are_servers_with_more_than_they_hold_and_one
     assert {row["concurrency"] for row in rows_of(serving.FILE) if row["engine"] == "vllm" and row["concurrency"]} >= {
         "512"
     }
+
+
+@pytest.mark.parametrize("engine", performance_presets.servers())
+def test_a_card_apart_is_planned_as_any_server_was_measured_there(engine: str) -> None:
+    """Rather than as that engine is on other cards, which is twice as fast; llama.cpp's kernels are of another kind."""
+    assert performance_presets.find_speed_constants(engine, "h20", experts=False).family == "nvidia-hopper-h20"
+    assert performance_presets.find_speed_constants("llama_cpp", "h20", experts=False).family == "any"
 
 
 def test_the_cards_whose_readings_stand_apart_compute_less_than_they_read() -> None:

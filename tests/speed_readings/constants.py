@@ -31,7 +31,7 @@ def constants_toml() -> str:
         pairs = sorted({(engine, experts) for engine, _, experts in results})
         across = [found for pair in pairs for found in _other_families(*pair, possible)]
         for group, result in results.items():
-            blocks.append(_block(group, result, results, across))
+            blocks.append(_block(group, result, results, across, possible))
         for engine, experts in pairs:
             group = engine, ANY, experts
             constants = fitted(group, possible, card=None)
@@ -43,7 +43,7 @@ def constants_toml() -> str:
                 unseen=dict(enumerate(own)),
                 calibrated={place: found for result in kin for place, found in result.calibrated.items()},
             )
-            blocks.append(_block(group, whole, results, across))
+            blocks.append(_block(group, whole, results, across, possible))
     return "\n".join(blocks)
 
 
@@ -60,18 +60,38 @@ def _other_families(engine: str, experts: bool, possible: Sequence[Reading]) -> 
     return errors
 
 
+def _other_models(group: Group, possible: Sequence[Reading]) -> list[float]:
+    """Errors of each model of a group with constants from the others: no other card says anything of these."""
+    members = [reading for reading in possible if reading.group == group]
+    errors = []
+    for model in sorted({reading.model for reading in members}):
+        rest = [reading for reading in possible if reading.group != group or reading.model != model]
+        constants = fitted(group, rest, card=None)
+        assert constants is not None
+        errors += [error(reading, constants) for reading in members if reading.model == model]
+    return errors
+
+
 def _of_engine(results: Mapping[Group, Result], engine: str, experts: bool) -> list[Result]:
     """Results of an engine's families, those apart left out."""
     apart = performance_presets.families_apart()
     return [r for group, r in results.items() if (group[0], group[2]) == (engine, experts) and group[1] not in apart]
 
 
-def _block(group: Group, result: Result, results: Mapping[Group, Result], across: Sequence[float]) -> str:
+def _block(
+    group: Group,
+    result: Result,
+    results: Mapping[Group, Result],
+    across: Sequence[float],
+    possible: Sequence[Reading],
+) -> str:
     """A group's table; errors of few readings are those of the engine's groups together, else those of all *across*."""
     engine, family, experts = group
     unseen, own = [*result.unseen.values()], [*result.calibrated.values()]
     kin = _of_engine(results, engine, experts)
     everyone = list(results.values())
+    if family in performance_presets.families_apart():
+        unseen = _other_models(group, possible)
     if len(unseen) < FEW:
         unseen = [found for each in kin for found in each.unseen.values()]
     if len(unseen) < FEW:

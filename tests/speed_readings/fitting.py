@@ -45,7 +45,11 @@ def fitted(group: Group, readings: Sequence[Reading], card: str | None) -> Speed
     kin = [r for r in all_engines if r.engine == engine]
     kin = [r for r in kin if _maker(r.family) == _maker(family)] or kin
     own = [r for r in others if r.engine == engine and r.family == family]
-    found = replace(START, expert_rows=performance_presets.expert_rows()) if experts and _is_server(engine) else START
+    found = (
+        replace(START, expert_rows=performance_presets.expert_rows())
+        if experts and engine in performance_presets.servers()
+        else START
+    )
     for level in (all_engines, kin):
         found = fitted_to(level, found) if level else found
     if own:
@@ -83,10 +87,6 @@ def evaluate(readings: Sequence[Reading]) -> dict[Group, Result]:
                 result.calibrated.update((places[id(reading)], error(reading, own)) for reading in rest)
         results[group] = result
     return results
-
-
-def _is_server(engine: str) -> bool:
-    return not engine.startswith(("llama_cpp", "llamafile"))
 
 
 def _maker(family: str) -> str:
