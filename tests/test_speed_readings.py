@@ -86,9 +86,6 @@ def test_readings_above_the_ceiling_are_servers_with_more_than_they_hold_and_one
         ("h100-sxm", "gpt-oss-120b"): 8,
         ("rtx-4090", "llama-3.1-8b"): 1,
     }
-    assert {row["concurrency"] for row in rows_of(serving.FILE) if row["engine"] == "vllm" and row["concurrency"]} >= {
-        "512"
-    }
 
 
 @pytest.mark.parametrize("engine", performance_presets.servers())
