@@ -75,8 +75,9 @@ def device_named(text: str) -> str | None:
     wanted = text.lower().removeprefix("nvidia ").strip()
     if not wanted:
         return None
+    name = "-".join(_model_of(wanted))
     for device in presets.devices().values():
-        if device.title.lower().removeprefix("nvidia ") == wanted or "-".join(_model_of(wanted)) in device.aliases:
+        if device.title.lower().removeprefix("nvidia ") == wanted or name in (device.name, *device.aliases):
             return device.name
     return None
 

@@ -12,6 +12,7 @@ from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
+from planner.log_cards import device_named
 from planner.log_choices import choices_from_log
 from planner.log_report import LogReport, report_log
 from planner.log_words import log_title
@@ -286,3 +287,31 @@ def test_more_than_is_free_is_mended_by_the_share_alone() -> None:
         "utilization (0.9, 21.31 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
     )
     assert [one.option for one in report(log).would_start] == ["--gpu-memory-utilization 0.84"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "device"),
+    [
+        ("NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"),
+        ("NVIDIA A100 80GB PCIe", "a100-80gb-pcie"),
+        ("NVIDIA A100-PCIE-40GB", "a100-40gb"),
+        ("NVIDIA H100 80GB HBM3", "h100-sxm"),
+        ("NVIDIA H200", "h200-sxm"),
+        ("NVIDIA B200", "b200"),
+        ("NVIDIA GH200 480GB", "gh200-96gb"),
+        ("NVIDIA GB10", "dgx-spark"),
+        ("NVIDIA L40S", "l40s"),
+        ("Tesla T4", "t4"),
+        ("Tesla V100-SXM2-32GB", "v100-32gb"),
+        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000-blackwell"),
+        ("NVIDIA RTX A2000 12GB", "rtx-a2000-12gb"),
+        ("NVIDIA GeForce RTX 3090", "rtx-3090"),
+        ("NVIDIA GeForce RTX 4060 Laptop GPU", "rtx-4060-laptop"),
+        ("AMD Instinct MI300X", "mi300x"),
+        ("AMD Radeon RX 7900 XTX", "rx-7900-xtx"),
+        ("NVIDIA GeForce RTX 4060 Ti", None),  # sold with 8 and with 16 GB
+        ("Apple M1 Max", None),
+    ],
+)
+def test_cards_are_known_by_what_their_drivers_call_them(driver: str, device: str | None) -> None:
+    assert device_named(driver) == device

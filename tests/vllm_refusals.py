@@ -28,9 +28,12 @@ CASES = (
 )
 
 
-def offered(case: Case, folder: Path) -> Iterator[tuple[str, int]]:
-    """The lengths that the report of a refused start offers, each with who says it."""
-    given = {"block_size": 128, **case.settings}
+def offered(case: Case, folder: Path, log: str) -> Iterator[tuple[str, int]]:
+    """The lengths that the report on the *log* of a refused start offers, each with who says it.
+
+    What a CPU does without a word is stated beside it: blocks of 128 tokens, and no step planned ahead.
+    """
+    given = {"block_size": 128, "async_scheduling": False, **case.settings}
     choices = Choices(
         model=str(folder),
         memory="8GiB",
@@ -38,16 +41,21 @@ def offered(case: Case, folder: Path) -> Iterator[tuple[str, int]]:
         engine="",
         set=tuple(f"{name}={value}" for name, value in given.items()),
     )
-    for one in report_log(read_log(log_of(case, folder)), choices).would_start:
+    for one in report_log(read_log(log), choices).would_start:
         if one.starts and one.option.startswith(OFFERS):
             yield one.says, int(one.option.removeprefix(OFFERS).split()[0])
 
 
+def too_small(case: Case, folder: Path, version: str) -> Case:
+    """*case* with a cache of two fifths of what one request takes."""
+    need_bytes = planned(case, folder, version).kv_request_bytes or 0
+    return replace(case, settings={**case.settings, "kv_cache_memory_bytes": need_bytes * 2 // 5})
+
+
 def row(case: Case, folder: Path, version: str) -> tuple[str, str, str, str, str]:
     """Model, what is offered and by whom, and what became of a start with that and with one token more."""
-    need_bytes = planned(case, folder, version).kv_request_bytes or 0
-    small = replace(case, settings={**case.settings, "kv_cache_memory_bytes": need_bytes * 2 // 5})
-    lengths = dict(offered(small, folder))
+    small = too_small(case, folder, version)
+    lengths = dict(offered(small, folder, log_of(small, folder)))
     if not lengths:
         return case.model, case.title, "nothing is offered", "", "wrong"
     longest = lengths.get("engine", max(lengths.values()))

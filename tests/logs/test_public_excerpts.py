@@ -84,6 +84,17 @@ def test_what_is_offered_once_it_is_said(excerpt: Excerpt) -> None:
         assert found.would_start == ()
 
 
+def test_a_refusal_of_any_release_is_answered_with_the_length_that_starts() -> None:
+    """vLLM 0.2 to 0.32 say it in three ways, on NVIDIA, AMD, Intel, TPU and CPU: the flag comes first."""
+    refused = [row for row in excerpts() if row.engine == "vllm" and row.failure == "request"]
+    told = [row for row in refused if {"longest_start", "pool_tokens"} & row.figures.keys()]
+    assert len(told) >= 12
+    for row in told:
+        longest = row.figures.get("longest_start") or row.figures["pool_tokens"]
+        first, *_ = row.report().would_start
+        assert (first.option, first.starts) == (f"--max-model-len {longest.split()[0].replace(',', '')}", True)
+
+
 def test_the_excerpts_are_of_every_engine_and_of_many_kinds() -> None:
     rows = excerpts()
     assert len(rows) >= 60

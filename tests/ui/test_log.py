@@ -80,7 +80,7 @@ def test_examples_are_read(open_app: OpenApp, example: str) -> None:
 
 def test_a_log_without_a_card_is_counted_for_the_set_ups_and_says_so(open_app: OpenApp) -> None:
     app = pasted(open_app, WEIGHTS_ALONE)
-    assert "counted for **GeForce RTX 4090**, the set-up's" in words(app)
+    assert "choose it here. Until then this is for a **GeForce RTX 4090**, the set-up's." in words(app)
     app.selectbox(key="log_device").select("GeForce RTX 3090").run()
     assert "counted for" not in words(app)
     assert "GeForce RTX 3090" in app.caption[-0].value or "GeForce RTX 3090" in words(app)
@@ -96,7 +96,7 @@ def test_a_card_that_the_figures_make_likely_is_said_to_be_that(open_app: OpenAp
 
 def test_an_unknown_model_still_gets_the_engines_word_and_is_corrected(open_app: OpenApp) -> None:
     app = pasted(open_app, NO_MODEL)
-    assert "of **me/mine**, which is not in the list: choose it below" in words(app)
+    assert "of **me/mine**, which is not in the list: choose it here, and you see what would start" in words(app)
     assert app.code[0].value == "--max-model-len 29040"
     app.selectbox(key="log_model").select("Qwen3-8B").run()
     assert "is not in the list" not in words(app)

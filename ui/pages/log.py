@@ -9,7 +9,7 @@ from planner.choices import choose
 from planner.downloads import checkpoint_id, hub_id
 from planner.launch import launch
 from planner.log_failures import failure_words
-from planner.log_lacks import Lack
+from planner.log_lacks import COUNTED_BY, Lack
 from planner.log_report import LogReport, report_log
 from planner.log_try import Try
 from planner.log_words import log_sentence, log_title, tries_words, try_words
@@ -59,16 +59,27 @@ def _answer(readings: Readings) -> None:
     st.caption(" · ".join(_words(report)))
     _title(report)
     st.markdown(log_sentence(report))
+    if assumed:
+        st.info(
+            f"The log does not say which card it ran on: choose it here. Until then this is for a **{assumed}**, the "
+            "set-up's.",
+            icon=":material/memory:",
+        )
     _tries(report)
-    _missing(report, assumed)
+    _missing(report)
+    asks = bool(report.lacks or assumed)
+    if asks:
+        with st.container(border=True, key="log_ask"):
+            log_form.fields(report)
     _own_words(report)
     _figures(report)
     log_profiles.use(report)
-    with st.expander("Not your model, card or settings? Correct them", key="log_correct", expanded=bool(report.lacks)):
-        for note in report.notes:
-            if note != report.missing:
-                st.caption(f":material/info: {no_markup(note)}")
-        log_form.fields(report)
+    if not asks:
+        with st.expander("Not your model, card or settings? Correct them", key="log_correct"):
+            for note in report.notes:
+                if note != report.missing:
+                    st.caption(f":material/info: {no_markup(note)}")
+            log_form.fields(report)
     with st.expander(f"The log ({log_input.source()})", key="log_itself"):
         log_input.fields()
         st.button("Forget it", key="log_forget", on_click=log_input.forget, icon=":material/delete:")
@@ -85,6 +96,8 @@ def _own_words(report: LogReport) -> None:
 
 
 def _figures(report: LogReport) -> None:
+    if not report.readings:
+        return
     st.header("What the log says, and what we would have said", anchor=False)
     st.html(log_table(report.readings))
     st.caption("Click a figure for where it stands in the log and what its prediction rests on.")
@@ -115,16 +128,21 @@ def _words(report: LogReport) -> list[str]:
     return words
 
 
-def _missing(report: LogReport, assumed_card: str) -> None:
+def _missing(report: LogReport) -> None:
     """What the log does not say, and where to say it."""
-    if assumed_card:
-        st.caption(
-            f":material/memory: The log does not say which card it ran on: counted for **{assumed_card}**, the "
-            "set-up's. Yours is chosen below, under *Correct them*."
-        )
     if report.lacks is Lack.MODEL:
-        named = f"of **{plain(report.model, 'a model')}**, which is not in the list" if report.model else "of no model"
-        st.info(f"The log is {named}: choose it below, and each figure gets its prediction.", icon=":material/help:")
+        named = "names no model"
+        if report.model:
+            named = f"is of **{plain(report.model, 'a model')}**, which is not in the list"
+        then = "each figure gets its prediction" if report.failure is None else "you see what would start"
+        st.info(f"The log {named}: choose it here, and {then}.", icon=":material/help:")
+    elif report.lacks is Lack.COUNT:
+        name = COUNTED_BY.get(report.engine, "tensor_parallel_size")
+        st.info(
+            f"By its figures it ran on several cards, and the log does not say on how many: add `{name}=8`, or as many "
+            "as there were, to the settings here.",
+            icon=":material/help:",
+        )
     elif report.missing:
         st.info(no_markup(report.missing), icon=":material/help:")
     for note in report.notes:
