@@ -10,6 +10,10 @@ JOULES_PER_KWH = 3_600_000
 MILLION = 1_000_000
 
 
+MAX_WATTS = 10**9
+"""Of all devices together: a power station."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerShare:
     """Which part of its limit a card draws while it answers: the least, the usual and the most of public readings."""
@@ -50,8 +54,8 @@ class Energy:
 
 def stated_power(watts: float) -> Power:
     """What the user says that all devices draw."""
-    if not 0 < watts < float("inf"):
-        raise PlannerError(f"watts = {watts:g} is not possible: it must be a number above 0.")
+    if not 0 < watts <= MAX_WATTS:
+        raise PlannerError(f"watts = {watts:g} is not possible: it must be above 0, and at most {MAX_WATTS:,} for all.")
     return Power(watts=watts, low_watts=watts, high_watts=watts, basis=Basis.ASSUMED, source="stated by the user")
 
 

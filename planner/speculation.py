@@ -13,6 +13,8 @@ from planner.records import dataclass
 
 MAX_DRAFT_TOKENS = 2**20
 """No draft is longer; where a search ends."""
+MAX_DRAFT_COST = 1_000
+"""No drafted token costs more passes of the model."""
 _HALVINGS = 200
 """More than a float has digits: a bisection stops by itself before."""
 
@@ -217,8 +219,8 @@ def check_draft(acceptance: float = 0, draft_tokens: int = 0, draft_cost: float 
         raise PlannerError(f"acceptance = {acceptance:g} is not possible: it is a share between 0 and 1, such as 0.7.")
     if not 0 <= draft_tokens <= MAX_DRAFT_TOKENS:
         raise PlannerError(f"draft_tokens = {draft_tokens:,} is not possible: give 0 to {MAX_DRAFT_TOKENS:,}.")
-    if not 0 <= draft_cost < math.inf:
+    if not 0 <= draft_cost <= MAX_DRAFT_COST:
         raise PlannerError(
             f"draft_cost = {draft_cost:g} is not possible: give the cost of one drafted token "
-            "as a share of one pass of the model, such as 0.1."
+            f"as a share of one pass of the model, such as 0.1, and at most {MAX_DRAFT_COST:,}."
         )

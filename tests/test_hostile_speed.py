@@ -1,5 +1,6 @@
 """Whatever is typed after an option about speed, requests or money: an answer, or one sentence and exit code 2."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,8 @@ COMMANDS: dict[str, tuple[list[str], str]] = {
     "plan with a draft": (["plan", *DEVICE, "--draft-model", "eagle", "--draft-tokens=4"], "draft-tokens draft-model"),
     "arithmetic": (["arithmetic"], "tokens head-dim"),
 }
+UNREADABLE = re.compile(r"\binf\b|\d{25,}|(,\d{3}){9,}|e\+\d{3}")
+"""What no figure in an answer looks like."""
 OPTIONS = [(words, f"--{name}") for words, names in COMMANDS.values() for name in names.split()]
 
 
@@ -75,6 +78,15 @@ def test_what_is_no_number_is_refused(words: list[str], option: str, capsys: pyt
 @pytest.mark.parametrize(("words", "option"), OPTIONS)
 def test_a_negative_number_is_refused(words: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(capsys, replaced(words, option, "-1"))[0] == 2
+
+
+@pytest.mark.parametrize(("words", "option"), OPTIONS)
+def test_the_largest_number_leaves_no_figure_that_cannot_be_read(
+    words: list[str], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for value in ("1e308", "1e30"):
+        assert main(replaced(words, option, value)) in (0, 1, 2)
+        assert UNREADABLE.search(capsys.readouterr().out) is None
 
 
 @pytest.mark.parametrize(("words", "option"), OPTIONS)

@@ -15,7 +15,9 @@ from ui.draft_map_chart import SLOWER
 from ui.label_places import NARROWEST_PX, Box, Label, Place, places
 
 _BOLD = 600
-TRADE_PX, AXIS_PX = 250, 50
+TRADE_PX, USERS_PX, AXIS_PX = 250, 210, 50
+_OWN = {"shape": "circle", "size": 110, "color": colours.FREE}
+_FULL = {"shape": "square", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
 
 
 def users_chart(
@@ -66,10 +68,9 @@ def users_chart(
         dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
         base.mark_area(color=colours.WEIGHTS, opacity=BAND).encode(y=other_field(y, "low"), y2="high:Q"),
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
-        *_marked(next(p for p in points if p.users == asked), points, "you", x, y, ink),
-        *_full([point for point in points if point.users == memory and memory < last], points, x, y, ink),
+        *_named(points, asked, memory, (low, high), (x, y), ink),
     ]
-    return finished(alt.layer(*layers), height=260)
+    return finished(alt.layer(*layers), height=USERS_PX + AXIS_PX)
 
 
 def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colours.INK) -> alt.LayerChart:
@@ -128,47 +129,45 @@ def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colo
     return finished(alt.layer(*layers), height=TRADE_PX + AXIS_PX)
 
 
-def _marked(
-    own: BatchSpeculation, points: Sequence[BatchSpeculation], name: str, x: alt.X, y: alt.Y, ink: str
+def _named(
+    points: Sequence[BatchSpeculation],
+    asked: int,
+    memory: int | None,
+    span: tuple[float, float],
+    axes: tuple[alt.X, alt.Y],
+    ink: str,
 ) -> list[alt.Chart]:
-    """The reader's own point."""
-    users = "1 user" if own.users == 1 else f"{own.users:,} users"
-    mark = _user_mark(own, x, y)
-    return [
-        mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
-        mark.mark_text(
-            text=f"{name}, {users}: {own.speedup:.2f} times", color=ink, fontWeight=_BOLD, **_clear(own, points, -1)
-        ),
-    ]
+    """The reader's own point and the one where memory is full, named where neither the line nor the other is."""
+    own = next(point for point in points if point.users == asked)
+    named = [(own, f"you, {count_users(asked)}: {own.speedup:.2f} times", _OWN)]
+    if memory is not None and memory < points[-1].users:
+        named += [(p, f"memory full: {p.users:,}", _FULL) for p in points if p.users == memory]
+    low, high = span
+    octaves = math.log2(points[-1].users) or 1.0
 
+    def at(point: BatchSpeculation, text: str = "") -> Label:
+        x = NARROWEST_PX * math.log2(point.users) / octaves
+        return Label(x=x, y=USERS_PX * (high - point.speedup) / (high - low), text=text)
 
-def _full(
-    full: Sequence[BatchSpeculation], points: Sequence[BatchSpeculation], x: alt.X, y: alt.Y, ink: str
-) -> list[alt.Chart]:
-    """Where memory ends the line; its label on the other side of the line than the reader's own."""
+    along = [at(point) for point in points]
+    found = places(
+        [at(point, text) for point, text, _ in named],
+        taken=(),
+        rules=[Box(left=p.x - 4, top=p.y - 4, right=p.x + 4, bottom=p.y + 4) for p in along],
+        plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=USERS_PX),
+    )
     layers = []
-    for point in full:
-        mark = _user_mark(point, x, y)
+    for (point, text, look), place in zip(named, found, strict=True):
+        mark = _user_mark(point, *axes)
         layers += [
-            mark.mark_point(shape="square", size=130, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
-            mark.mark_text(
-                text=f"memory full: {point.users:,}", color=ink, fontWeight=_BOLD, **_clear(point, points, 1)
-            ),
+            mark.mark_point(filled=True, opacity=1, **look),
+            mark.mark_text(text=text, color=ink, fontWeight=_BOLD, **place.marks()),
         ]
     return layers
 
 
 def _user_mark(point: BatchSpeculation, x: alt.X, y: alt.Y) -> alt.Chart:
     return alt.Chart(alt.Data(values=[{"users": point.users, "speedup": point.speedup}])).encode(x=x, y=y)
-
-
-def _clear(point: BatchSpeculation, points: Sequence[BatchSpeculation], level: int) -> dict[str, object]:
-    """A side on which the line does not come; *level* is up (−1) or down where it is level."""
-    right_half = math.log2(point.users) > 0.55 * math.log2(points[-1].users)
-    rise = points[-1].speedup - points[0].speedup
-    falls = -1 if rise < -0.1 else 1 if rise > 0.1 else 0
-    dy = 18 * (level if not falls else (-falls if right_half else falls))
-    return {"align": "right" if right_half else "left", "dx": -4 if right_half else 4, "dy": dy}
 
 
 def _side(tokens: float, end: float, gap: int) -> dict[str, object]:

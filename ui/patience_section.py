@@ -6,7 +6,7 @@ import streamlit as st
 
 from planner.batching.server import Schedule, Server
 from planner.batching.step_time import StepTime
-from planner.batching.targets import Sustained, Target, sustained
+from planner.batching.targets import Sustained, Target, few_requests, sustained
 from planner.batching.trace import Trace
 from planner.batching_text import (
     cluster_sentence,
@@ -54,6 +54,8 @@ def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     )
     title.header(sustained_title(middle), anchor=False)
     sentence.markdown(sustained_sentence(middle, slow, fast, target))
+    for note in few_requests(len(found.trace), found.slots):
+        st.caption(f":material/info: {note}")
     _cluster(plan, found, target, wish)
 
 

@@ -81,7 +81,7 @@ def _drawn(context_tokens: int) -> Wish:
     longest = max(1, context_tokens // 2)
     prompt, output = max(1, context_tokens // 4), max(1, context_tokens // 16)
     with st.grid(4, min_column_width=150):
-        count = fields.whole("count", "How many", 200, MOST_DRAWN, help="A million takes a while; a bar shows how far.")
+        count = fields.whole("count", "How many", 400, MOST_DRAWN, help="A million takes a while; a bar shows how far.")
         median_prompt = fields.optional_whole("prompt", "Typical prompt, tokens", prompt, longest)
         median_output = fields.optional_whole("output", "Typical answer, tokens", output, longest)
         sigma = fields.figure(

@@ -9,6 +9,8 @@ from planner.errors import PlannerError
 MAX_REQUESTS = 10**7
 MAX_REQUEST_TOKENS = 2**27
 MAX_ARRIVAL_S = 10**12
+MAX_RATE = 10**12
+"""Requests a second; no step of a server is shorter than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +112,11 @@ def longest_tokens(trace: Trace) -> int:
 
 def check_rate(requests_per_s: float) -> None:
     """Raises PlannerError for what is no rate of requests."""
-    if not 0 < requests_per_s < float("inf"):
-        raise PlannerError(f"A rate of {requests_per_s:g} requests per second is not possible: it must be above 0.")
+    if not 0 < requests_per_s <= MAX_RATE:
+        raise PlannerError(
+            f"A rate of {requests_per_s:g} requests per second is not possible: it must be above 0, and at most "
+            f"{MAX_RATE:,}."
+        )
 
 
 def poisson_arrivals(requests: int, requests_per_s: float | None, random_numbers: random.Random) -> tuple[float, ...]:

@@ -41,7 +41,7 @@ def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pyt
     app = open_app(PAGE, users="8")
     main([*command(app)[1:], "--json"])
     printed = json.loads(capsys.readouterr().out)
-    assert printed["requests"] == 200
+    assert printed["requests"] == 400
     assert app.metric[2].value == format_seconds(printed["latency"]["p95_s"])
     assert app.metric[2].delta == " – ".join(
         format_seconds(printed[end]["latency"]["p95_s"]) for end in ("fast", "slow")
@@ -183,3 +183,27 @@ def test_gains_are_drawn_from_least_to_most() -> None:
     rows = [row for row in values(gains_chart(found)) if "what" in row]
     assert [row["what"] for row in rows] == ["throughput", "latency"] * 3
     assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
+
+
+def test_the_engines_own_settings_shape_the_pages_server(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slots, blocks and steps as they are set; another number in a field is one sentence; the command agrees."""
+    app = open_app(PAGE, engine="vllm", set="max_num_seqs=16\nblock_size=32\nmax_num_batched_tokens=512")
+    said = " ".join(command(app))
+    assert "--slots 16 --block-tokens 32" in said
+    assert "--schedule chunked" in said
+    assert main([*command(app)[1:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["requests"] == 400
+    other = open_app(PAGE, engine="vllm", set="max_num_seqs=16", slots="8")
+    assert "slots = 8 and max_num_seqs = 16 say two things of one server" in words(other)
+    few = open_app(PAGE, engine="llama_cpp", users="8")
+    assert "llama.cpp runs 4 at once unless told: --set n_parallel=8" in words(few)
+
+
+def test_few_requests_are_said_to_be_few(open_app: OpenApp) -> None:
+    assert "the 95th percentile rests on" not in words(open_app(PAGE))
+    assert "Of 60 requests the 95th percentile rests on the slowest 3 alone" in words(open_app(PAGE, count="60"))
+
+
+def test_the_papers_shares_stand_beside_the_pages_own(open_app: OpenApp) -> None:
+    said = words(open_app(PAGE))
+    assert "servers that reserve used 20.4% – 38.2% of their places, one that pages 96.3% (Kwon et al." in said

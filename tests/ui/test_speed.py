@@ -6,7 +6,7 @@ import pytest
 
 from planner.cli import main
 from planner.speed.names import engine_name
-from planner.speed.sweeps import by_users, phases
+from planner.speed.sweeps import by_users, drawn_users, phases
 from planner.units import format_figure, format_seconds
 from tests.test_speed_sweeps import CONSTANTS, MODEL
 from tests.ui.conftest import OpenApp, words
@@ -130,3 +130,34 @@ def test_a_measured_point_is_asked_and_used_on_every_page(open_app: OpenApp, nam
     app = open_app(f"ui/pages/{name}.py", measured="48", price="1")
     assert "--measured 48@8192" in " ".join(str(code.value) for code in app.code)
     assert "is impossible: reading its bytes alone takes" in words(open_app(f"ui/pages/{name}.py", measured="4000"))
+
+
+def test_two_measured_points_are_those_of_the_command(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second field stands there once the first is filled in; what the page says the command says as well."""
+    assert "measured_2" not in str(open_app(PAGE).number_input)
+    app = open_app(PAGE, measured="45", measured_2="52", measured_2_tokens="256")
+    asked = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value)).split()
+    assert asked[asked.index("--measured") + 1] == "45@8192"
+    assert asked[-1] == "52@256"
+    result = printed(capsys, *asked[2:])
+    assert app.metric[0].value == format_figure(result["tokens_per_s_user"]["value"])
+
+
+@pytest.mark.parametrize(
+    ("knee", "memory", "drawn", "marks"),
+    [
+        (15, 7, 15, ["memory full: 7 users", "knee: 15 users, beyond memory"]),
+        (150, 7, 14, ["knee only at 150 users", "memory full: 7 users"]),
+        (15, 60, 90, ["memory full: 60 users", "knee: 15 users"]),
+        (15, None, 30, ["knee: 15 users"]),
+    ],
+)
+def test_the_picture_marks_memory_and_the_knee_wherever_they_are(
+    knee: int, memory: int | None, drawn: int, marks: list[str]
+) -> None:
+    assert drawn_users(4, knee, memory) == drawn
+    points = by_users(MODEL, CONSTANTS, 2_048, drawn, (4, knee, *((memory,) if memory else ())))
+    chart = str(knee_chart(points, KneeMarks(asked=4, knee=knee, memory=memory, target_s=1 / 20)).to_dict())
+    for mark in marks:
+        assert mark in chart
+    assert ("beyond memory" in chart) == ("knee: 15 users, beyond memory" in marks)
