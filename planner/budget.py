@@ -64,10 +64,11 @@ def plan(architecture: Architecture, deployment: Deployment, workload: Workload)
 def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudget:
     """The same from prepared ranks: many workloads for one deployment cost one preparation."""
     tokens, users = workload.context_tokens, workload.users
-    fullest = min(ranks, key=lambda rank: rank.pool_bytes - rank.need_bytes(tokens, rank.requests(users)))
+    fullest = min(ranks, key=lambda rank: rank.free_bytes(tokens, rank.requests(users)))
     kv_request_bytes = fullest.request_bytes(tokens)
     requests = fullest.requests(users)
-    items = (*fullest.items, *fullest.buffers(tokens, requests), *_cache_items(fullest, tokens, requests))
+    asked = (*fullest.buffers(tokens, requests), *_cache_items(fullest, tokens, requests))
+    items = (*fullest.idle_items(sum(item.bytes for item in asked)), *asked)
     total_bytes = sum(item.bytes for item in items)
     loads = all(rank.pool_bytes >= 0 for rank in ranks)
     return MemoryBudget(

@@ -47,7 +47,7 @@ def _memories(ranks: tuple[RankBudget, ...], workload: Workload) -> Iterator[Dec
     tokens = workload.context_tokens
     for rank in ranks:
         requests = rank.requests(workload.users)
-        spare = {case: rank.pool(case) - rank.need_bytes(tokens, requests, case) for case in Case}
+        spare = {case: rank.free_bytes(tokens, requests, case) for case in Case}
         yield _memory(Where.CARD, spare, (*rank.items, *rank.buffers(tokens, requests)))
     first = ranks[0]
     requests = first.requests(workload.users)

@@ -14,8 +14,9 @@ from planner.line_item import Basis, Kind, LineItem
 from planner.records import dataclass
 from planner.weights import model_bytes
 
-OUTSIDE = "outside the pool"
-"""The item for memory that an engine leaves to neither weights nor runtime nor cache."""
+OUTSIDE, REST_OF_POOL = "outside the pool", "rest of the pool"
+"""Items for memory that an engine leaves to neither weights nor runtime nor cache, and for what a pool whose size was
+set, and for which there is no room, has beyond what is asked."""
 
 
 class Case(Enum):
@@ -37,7 +38,8 @@ class RankBudget:
 
     *draft_specs* are what a draft keeps of a request beside the model's *specs*.
     *items* end with what the engine keeps out of the pool. *pool_high_bytes* is the pool when every assumed item is at
-    its low end. Negative: weights and runtime do not fit.
+    its low end. Negative: weights and runtime do not fit; nor does, beside them, a pool of *set_pool_bytes*, whose size
+    settings give.
     """
 
     engine: Engine
@@ -50,6 +52,7 @@ class RankBudget:
     pool_bytes: int = 0
     pool_low_bytes: int = 0
     pool_high_bytes: int = 0
+    set_pool_bytes: int | None = None
 
     @property
     def memory_bytes(self) -> int:
@@ -90,6 +93,23 @@ class RankBudget:
     def pool(self, case: Case) -> int:
         """The pool in this case: large where runtime turns out small."""
         return {Case.EXPECTED: self.pool_bytes, Case.BEST: self.pool_high_bytes, Case.WORST: self.pool_low_bytes}[case]
+
+    def free_bytes(self, tokens: int, requests: int, case: Case = Case.EXPECTED) -> int:
+        """What the pool has left beside *requests*; negative by what the card, or the pool, is short of."""
+        pool_bytes, need_bytes = self.pool(case), self.need_bytes(tokens, requests, case)
+        if self.set_pool_bytes is None or pool_bytes >= 0:
+            return pool_bytes - need_bytes
+        # The card has no room for the pool that was set; what is asked lies in that pool, not beside it.
+        return pool_bytes - max(0, need_bytes - self.set_pool_bytes)
+
+    def idle_items(self, need_bytes: int) -> tuple[LineItem, ...]:
+        """*items*; a pool that was set and does not fit is there whole, so that what is asked is part of it."""
+        if self.set_pool_bytes is None or self.pool_bytes >= 0:
+            return self.items
+        size = max(0, self.set_pool_bytes - need_bytes)
+        source = "what the pool that settings give a size has beyond what is asked"
+        rest = LineItem(name=REST_OF_POOL, kind=Kind.RUNTIME, bytes=size, basis=Basis.RULE, source=source)
+        return (*self.items[:-1], rest) if size else self.items[:-1]
 
     def host_items(self, tokens: int, requests: int) -> tuple[LineItem, ...]:
         return self.engine.host_items(self.architecture, self.deployment, tokens, requests)
@@ -192,8 +212,12 @@ def _with_pool(bare: RankBudget) -> RankBudget:
     """*bare* with the pool that its device leaves; what the engine keeps out of it becomes an item of its own."""
     items = tuple(item for item in bare.items if item.name != OUTSIDE)
     engine, rank, deployment, memory_bytes = bare.engine, bare.rank, bare.deployment, bare.memory_bytes
+    set_bytes = engine.set_pool_bytes(rank, deployment) if deployment.pool_bytes is None else None
     if (stated := deployment.pool_bytes) is not None:
         expected = low = high = stated
+    elif set_bytes is not None:
+        spare = (memory_bytes - taken - set_bytes for taken in taken_bytes(items))
+        expected, low, high = (min(left_bytes, 0) or set_bytes for left_bytes in spare)
     else:
         expected, low, high = (engine.pool_bytes(rank, deployment, memory_bytes, taken) for taken in taken_bytes(items))
     outside_bytes = memory_bytes - sum(item.bytes for item in items) - expected
@@ -207,7 +231,14 @@ def _with_pool(bare: RankBudget) -> RankBudget:
                 source=engine.pool_rule(deployment),
             ),
         )
-    return replace(bare, items=items, pool_bytes=expected, pool_low_bytes=high, pool_high_bytes=low)
+    return replace(
+        bare,
+        items=items,
+        pool_bytes=expected,
+        pool_low_bytes=high,
+        pool_high_bytes=low,
+        set_pool_bytes=set_bytes,
+    )
 
 
 def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:

@@ -32,7 +32,7 @@ def verdict(answer: Answer) -> Verdict:
             return _tight(answer)
         case State.UNCERTAIN:
             return _uncertain(answer)
-        case State.NO if refusals(answer) and answer.deciding.spare_bytes >= 0:
+        case State.NO if refusals(answer) and (answer.deciding.spare_bytes >= 0 or _sets_too_much(answer)):
             return _refused(answer)
         case State.NO if answer.deciding.where is Where.HOST:
             return _host_short(answer)
@@ -141,6 +141,11 @@ def _spills(answer: Answer) -> Verdict:
         ),
         short=f"**spills**, {over} too much for the card",
     )
+
+
+def _sets_too_much(answer: Answer) -> bool:
+    """Whether weights and runtime fit, but not the pool that settings give a size."""
+    return not answer.loads and answer.report is not None and answer.report.pool_bytes > 0
 
 
 def _refused(answer: Answer) -> Verdict:

@@ -128,6 +128,10 @@ class Engine(Protocol):
         """What is left for caches, negative when weights and runtime alone are too big."""
         ...
 
+    def set_pool_bytes(self, rank: Rank, deployment: Deployment) -> int | None:
+        """The pool where settings give its size whatever the card leaves, so that it may be too large for it."""
+        ...
+
     def pool_rule(self, deployment: Deployment) -> str:
         """Why the pool is not all that weights and runtime leave, in words."""
         ...
@@ -162,6 +166,9 @@ class PerRequest:
 
     def reserved_items(self, rank: Rank, deployment: Deployment) -> tuple[LineItem, ...]:
         return ()
+
+    def set_pool_bytes(self, rank: Rank, deployment: Deployment) -> int | None:
+        return None
 
     def buffer_items(
         self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int

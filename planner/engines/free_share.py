@@ -47,6 +47,14 @@ class FreeShare(PerRequest):
         """What settings cap the number of blocks at, ``None`` if none does."""
         raise NotImplementedError
 
+    def set_blocks(self, deployment: Deployment) -> int | None:
+        """The number of blocks itself, where a setting gives it whatever is free."""
+        return None
+
+    def set_pool_bytes(self, rank: Rank, deployment: Deployment) -> int | None:
+        blocks = self.set_blocks(deployment)
+        return None if blocks is None else blocks * self.block_bytes(rank, deployment)
+
     def share(self, deployment: Deployment) -> float:
         """The part of what is free that the cache gets."""
         return deployment.settings.number(self.share_setting)
@@ -98,6 +106,8 @@ class FreeShare(PerRequest):
         return size * (blocks if most is None else min(blocks, most))
 
     def pool_rule(self, deployment: Deployment) -> str:
+        if self.set_blocks(deployment) is not None:
+            return f"{self.share_setting} is the number of blocks itself; the rest is not used"
         if self.most_blocks(deployment) is not None:
             return "settings cap the pool; the rest is not used"
         return f"{self.share_setting} {self.share(deployment):g} of what is free after loading; the rest is not used"
@@ -107,10 +117,13 @@ class FreeShare(PerRequest):
     ) -> EngineReport | None:
         """Blocks of the smallest rank and the tokens in them; ``None`` for a model that keeps nothing."""
         sizes = [(pool.pool_bytes, self.block_bytes(pool.rank, deployment)) for pool in pools]
-        starts = [(max(0, room) // size, room) for room, size in sizes if size]
+        starts = [(max(0, room) // size, room, size) for room, size in sizes if size]
         if not starts:
             return None
-        blocks, room_bytes = min(starts)
+        blocks, room_bytes, size = min(starts)
+        short_bytes, stated = max(0, -room_bytes), self.set_blocks(deployment)
+        if stated is not None:
+            blocks, room_bytes = stated, stated * size
         block = self.block_tokens(deployment)
         per_request = -(-workload.context_tokens // block)
         return EngineReport(
@@ -123,12 +136,17 @@ class FreeShare(PerRequest):
             block_size=block,
             blocks_per_request=per_request,
             groups=(f"{blocks:,} blocks of {block:,} tokens in {sum(_layer_counts(pools[0].rank.layers)):,} layers",),
-            refusals=tuple(self._refusals(blocks, room_bytes)),
+            refusals=tuple(self._refusals(blocks, room_bytes, short_bytes)),
             notes=tuple(self._notes(blocks * block, deployment, workload)),
         )
 
-    def _refusals(self, blocks: int, room_bytes: int) -> Iterator[str]:
-        if blocks <= 0:
+    def _refusals(self, blocks: int, room_bytes: int, short_bytes: int) -> Iterator[str]:
+        if short_bytes and room_bytes > 0:
+            yield (
+                f"{self.title} would run out of memory: a cache of {format_bytes(room_bytes)} is "
+                f"{format_bytes(short_bytes)} more than weights and runtime leave."
+            )
+        elif blocks <= 0:
             yield (
                 f"{self.title} would refuse to start: weights and runtime leave {format_bytes(room_bytes)} for the "
                 "cache; take a smaller format, a smaller batch or more cards."

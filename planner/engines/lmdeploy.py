@@ -54,12 +54,15 @@ class Lmdeploy(FreeShare):
         return tokens
 
     def most_blocks(self, deployment: Deployment) -> int | None:
-        """Above 1 the "share" is the number of blocks itself."""
-        entries = super().share(deployment)
-        return int(entries) if entries > 1 else None
+        return None
 
-    def share(self, deployment: Deployment) -> float:
-        return min(1.0, super().share(deployment))
+    def set_blocks(self, deployment: Deployment) -> int | None:
+        """From 1 on the "share" is the number of blocks itself, in versions that take one.
+
+        Source: src/turbomind/models/llama/BlockManager.cc.
+        """
+        entries = self.share(deployment)
+        return int(entries) if entries >= 1 else None
 
     def batch(self, deployment: Deployment) -> int:
         given = deployment.settings.integer("max_batch_size")

@@ -67,7 +67,7 @@ def test_max_tokens_caps_the_blocks() -> None:
 
 
 def test_an_entry_count_above_one_is_the_number_of_blocks() -> None:
-    found = ask(DENSE, "lmdeploy", "cache_max_entry_count=100")
+    found = ask(DENSE, "lmdeploy", "cache_max_entry_count=100", engine_version="0.14")
     assert (found.pool_tokens, found.max_context_tokens) == (6_400, 6_400)
 
 

@@ -9,11 +9,11 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
 from planner.engines.split import pipeline_ranks
-from planner.engines.vllm.groups import grouping, request_specs
+from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
 from planner.engines.vllm.options import check, options
 from planner.engines.vllm.pages import in_model_format
-from planner.engines.vllm.report import null_block_bytes, report
+from planner.engines.vllm.report import null_block_bytes, report, stated_pool_bytes
 from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -79,19 +79,16 @@ class Vllm(PerRequest):
         return (LineItem(name="weights", kind=Kind.WEIGHTS, bytes=size, basis=Basis.EXACT, source=source),)
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
-        """The share of the card less what is taken, or the size that was set, if it is there.
+        """The share of the card less what is taken, and less the block that is never given away.
 
         Source: vllm/v1/worker/utils.py, request_memory; vllm/v1/worker/gpu_worker.py, determine_available_memory.
         """
-        settings = deployment.settings
-        fixed, override = settings.integer("kv_cache_memory_bytes"), settings.integer("num_gpu_blocks_override")
-        if override is not None:
-            fixed = override * grouping(rank, deployment).block_bytes
-        if fixed is None:
-            share_bytes = ceil(memory_bytes * settings.number("gpu_memory_utilization"))
-            return share_bytes - taken_bytes - null_block_bytes(rank, deployment)
-        spare_bytes = memory_bytes - taken_bytes - fixed
-        return min(spare_bytes, 0) or fixed - null_block_bytes(rank, deployment)
+        share_bytes = ceil(memory_bytes * deployment.settings.number("gpu_memory_utilization"))
+        return share_bytes - taken_bytes - null_block_bytes(rank, deployment)
+
+    def set_pool_bytes(self, rank: Rank, deployment: Deployment) -> int | None:
+        size = stated_pool_bytes(rank, deployment)
+        return None if size is None else size - null_block_bytes(rank, deployment)
 
     def pool_rule(self, deployment: Deployment) -> str:
         settings = deployment.settings

@@ -36,6 +36,17 @@ def null_block_bytes(rank: Rank, deployment: Deployment) -> int:
     return grouping(rank, deployment).block_bytes if deployment.settings.rule("null_block") else 0
 
 
+def stated_pool_bytes(rank: Rank, deployment: Deployment) -> int | None:
+    """The pool whose size or number of blocks was set, whatever weights and runtime leave; ``None`` where neither was.
+
+    Source: vllm/v1/core/kv_cache_utils.py, may_override_num_blocks; vllm/v1/worker/gpu_worker.py.
+    """
+    settings = deployment.settings
+    if (blocks := settings.integer("num_gpu_blocks_override")) is not None:
+        return blocks * grouping(rank, deployment).block_bytes
+    return settings.integer("kv_cache_memory_bytes")
+
+
 def report(
     pools: Sequence[Pool], deployment: Deployment, context_tokens: int, longest_start_tokens: int | None
 ) -> EngineReport | None:
@@ -78,16 +89,13 @@ def report(
 
 
 def _start(pool: Pool, deployment: Deployment, context_tokens: int) -> _Start:
-    settings = deployment.settings
-    found = grouping(pool.rank, deployment)
-    fixed = settings.integer("kv_cache_memory_bytes")
-    pool_bytes = pool.pool_bytes + null_block_bytes(pool.rank, deployment) if fixed is None else fixed
-    override = settings.integer("num_gpu_blocks_override")
+    found, stated = grouping(pool.rank, deployment), stated_pool_bytes(pool.rank, deployment)
+    pool_bytes = pool.pool_bytes + null_block_bytes(pool.rank, deployment) if stated is None else stated
     return _Start(
         grouping=found,
         left_bytes=pool.pool_bytes,
         pool_bytes=pool_bytes,
-        num_blocks=max(0, pool_bytes) // found.block_bytes if override is None else override,
+        num_blocks=max(0, pool_bytes) // found.block_bytes,
         request_bytes=bytes_for(request_specs(pool.rank, deployment), context_tokens),
     )
 
