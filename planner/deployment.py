@@ -24,6 +24,7 @@ class Device:
     """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
 
     *machine_bytes*: all memory of a machine whose processor and accelerator share it, ``None`` where each has its own.
+    *compute_capability* is NVIDIA's number for what a card's kernels can do, ``None`` for others' and where not known.
     *power_watts*: the most that it draws, its limit as shipped; *power_checked* is false where it was only recalled.
     *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the
     user.
@@ -33,6 +34,7 @@ class Device:
     title: str
     memory_bytes: int
     vendor: str = ""
+    compute_capability: float | None = None
     nominal_gb: int | float | None = None
     driver_bytes: int | None = None
     memory_high_bytes: int | None = None

@@ -7,6 +7,7 @@ from planner.architecture import Architecture, LatentAttention, Layer, Mixer, Sh
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
+from planner.engines.refusals import check_settings
 from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -87,6 +88,7 @@ class FreeShare(PerRequest):
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         self.check(deployment)
+        check_settings(architecture, deployment, self.title)
         check_division(architecture, deployment, self.title)
         return pipeline_ranks(architecture, deployment.pipeline_parallel)
 

@@ -8,6 +8,7 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
 from planner.engines.pools import SeparatePools
+from planner.engines.refusals import check_settings
 from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import Model, static_fraction
 from planner.engines.sglang.options import card_row, check, options, size_mib
@@ -33,6 +34,7 @@ class Sglang(SeparatePools, PerRequest):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[SglangRank, ...]:
         """Pipeline stages; the layers that draft are the last stage's, where this version counts them."""
         check(deployment)
+        check_settings(architecture, deployment, "SGLang")
         check_division(architecture, deployment, "SGLang")
         model = _model(architecture)
         drafts: tuple[Layer, ...] = ()

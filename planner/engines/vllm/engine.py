@@ -8,6 +8,7 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
+from planner.engines.refusals import check_settings
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
@@ -32,6 +33,9 @@ class Vllm(PerRequest):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""
         check(deployment)
+        chosen = options(deployment)
+        step = {"max_num_seqs": chosen.max_num_seqs, "max_num_batched_tokens": chosen.max_num_batched_tokens}
+        check_settings(architecture, deployment, "vLLM", step)
         check_division(architecture, deployment, "vLLM")
         return tuple(offloaded(rank, deployment)[0] for rank in self._whole_ranks(architecture, deployment))
 

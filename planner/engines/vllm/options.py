@@ -30,7 +30,8 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
     """Given settings first, then the card's defaults.
 
     *state_blocks* is what one request keeps of each recurrent layer: its state, one more while prefix caching aligns
-    states with blocks, and one a drafted token. Prefixes are cached by default only where states are beside attention.
+    states with blocks, and one a drafted token. Prefixes are cached by default only where states are beside attention;
+    a mamba_cache_mode that does not go with that gives way.
     """
     settings = deployment.settings
     card = _card_defaults(settings, deployment.device)
@@ -39,9 +40,12 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
     if caches_prefixes is None:
         caches_prefixes = has_attention and settings.rule("states_prefix_cached")
     mode = settings.text("mamba_cache_mode") or ("align" if caches_prefixes else "none")
+    if settings.rule("cache_mode_follows") and (mode != "none") != caches_prefixes:
+        mode = "align" if caches_prefixes else "none"
     step_tokens = settings.integer("max_num_batched_tokens") or card["max_num_batched_tokens"]
+    usual = min(card["max_num_seqs"], step_tokens) if settings.rule("sequences_within_step") else card["max_num_seqs"]
     return Options(
-        max_num_seqs=settings.integer("max_num_seqs") or card["max_num_seqs"],
+        max_num_seqs=settings.integer("max_num_seqs") or usual,
         max_num_batched_tokens=step_tokens,
         tokens_in_flight=step_tokens * _steps_in_flight(deployment, drafts),
         draft_tokens=drafts,

@@ -127,7 +127,7 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
             f"{format_bytes(first.request_bytes)} of cache and {format_bytes(first.pool_bytes)} are there; "
             f"the longest that starts is {longest:,}."
         )
-    found += _unfree(deployment)
+    found += _unfree(deployment) + _unchunked(deployment, context_tokens)
     sequences = options(deployment).max_num_seqs
     is_checked = deployment.settings.rule("state_blocks_checked") and not deployment.settings.flag("enforce_eager")
     if is_checked and first.grouping.has_states and first.num_blocks < sequences:
@@ -136,6 +136,21 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
             f"there are for recurrent states; --set max_num_seqs={max(1, first.num_blocks)} starts."
         )
     return found
+
+
+def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
+    """Where a prompt is computed in one step, the step must have room for it, unless it is so long that it is chunked.
+
+    Source: vllm/config.py, SchedulerConfig; vllm/engine/arg_utils.py, enable_chunked_prefill.
+    """
+    settings, step = deployment.settings, options(deployment).max_num_batched_tokens
+    is_whole = settings.rule("whole_prompts") and "max_num_batched_tokens" in settings.given
+    if not is_whole or not step < context_tokens <= settings.rule("chunked_above_tokens"):
+        return []
+    return [
+        f"vLLM would refuse to start: max_num_batched_tokens = {step:,} is less than max_model_len = "
+        f"{context_tokens:,}, and {settings.version} computes a prompt in one step; leave it out."
+    ]
 
 
 def _unfree(deployment: Deployment) -> list[str]:
