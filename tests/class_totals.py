@@ -24,8 +24,15 @@ _INDEXER = {
     "indexer_kv_heads": 1,
     "indexer_n_heads": 16,
 }
+_HYBRID = 2 * (3 * ["linear_attention"] + ["full_attention"])
 USABLE: Mapping[str, Mapping[str, Any]] = {
-    "granitemoehybrid": {"layer_types": 2 * (3 * ["linear_attention"] + ["full_attention"])},
+    "bamba": {"attn_layer_indices": [3, 7]},
+    "deepseek_v2": {"num_experts_per_tok": 6},
+    "dots1": {"n_routed_experts": 16, "n_shared_experts": 2, "num_experts_per_tok": 6},
+    "glm4_moe": {"head_dim": 128},
+    "glm4v_moe": {"text_config": {"head_dim": 128}},
+    "lfm2_moe": {"layer_types": 2 * (3 * ["conv"] + ["full_attention"])},
+    "granitemoehybrid": {"layer_types": _HYBRID},
     "jetmoe": {
         "hidden_size": 64,
         "intermediate_size": 64,

@@ -3,7 +3,7 @@
 from planner.readers.conformers import gemma3n, gemma4, granite_speech, phi4_multimodal
 from planner.readers.omni_speech import code2wav, talker
 from planner.readers.speech_decoders import qwen2_5_omni_talker, qwen2_5_omni_token2wav
-from planner.readers.speech_encoders import fun_asr_nano, inkling, vibevoice, wavtokenizer
+from planner.readers.speech_encoders import fun_asr_nano, inkling, omniasr, vibevoice, wavtokenizer
 from planner.readers.tower_parts import Parts, linear, norm, two_layers
 from planner.readers.values import Values
 
@@ -128,6 +128,7 @@ AUDIO = {
     "fun_asr_nano": fun_asr_nano,
     "vibevoice": vibevoice,
     "inkling": inkling,
+    "omniasr": omniasr,
     "qwen3_omni_talker": talker,
     "qwen3_omni_code2wav": code2wav,
     "wavtokenizer": wavtokenizer,

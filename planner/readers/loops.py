@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from planner.errors import UnsupportedModel
+from planner.readers.attention_kinds import SLIDING
 from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
 from planner.units import format_count
@@ -15,7 +16,7 @@ def looped(decoder: Decoder, plans: tuple[LayerPlan, ...]) -> tuple[LayerPlan, .
 
     ``stacks`` has two stacks of the same shape, of which the first runs several times for each run of the second (HRM);
     ``middle`` repeats what lies between its first and last layers (Dory), ``span`` a range of layers (Inkling 2) and
-    ``steps`` all of them (Ouro).
+    ``steps`` all of them (Ouro); of ``windowed_steps`` the later ones see a window beside the first's cache (IQuest).
     """
     values, number = decoder.values, len(plans)
     match decoder.structure.loops:
@@ -30,6 +31,10 @@ def looped(decoder: Decoder, plans: tuple[LayerPlan, ...]) -> tuple[LayerPlan, .
             return _repeat(decoder, plans, start, end, values.integer("loop_num_passes"))
         case "steps":
             return _repeat(decoder, plans, 0, number, values.integer("total_ut_steps"))
+        case "windowed_steps":
+            window = values.integer("loop_window_size")
+            again = _repeat(decoder, plans, 0, number, values.integer("loop_num"))[number:]
+            return (*plans, *(replace(plan, kind=SLIDING, window_tokens=window) for plan in again))
     return plans
 
 

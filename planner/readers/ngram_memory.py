@@ -1,4 +1,7 @@
-"""Qwen4-Exp's memory of n-grams: tables that some layers look the last few tokens up in, by hashes of prime sizes."""
+"""Memories of n-grams: tables in which the last few tokens are looked up, by hashes.
+
+Qwen4-Exp's are for some of its layers and of prime sizes; LongCat-Flash-Lite's add to the embedding of each token.
+"""
 
 from collections.abc import Iterator
 from itertools import count, islice
@@ -54,6 +57,26 @@ def ngram_tables(decoder: Decoder) -> Iterator[Tensor]:
             columns=values.integer("ple_embed_dim") // heads,
             stored=decoder.stored,
         )
+
+
+def ngram_embedding(decoder: Decoder) -> Iterator[Tensor]:
+    """A table for each split of each length of n-gram, each two rows longer than the last, and a projection of each.
+
+    The token itself is looked up in the model's own embedding.
+    """
+    values, hidden = decoder.values, decoder.hidden_size
+    tables = values.integer("emb_split_num") * (values.integer("emb_neighbor_num", minimum=2) - 1)
+    if tables > min(_MOST_PARTS, hidden):
+        raise values.wrong("emb_split_num", values.get("emb_split_num"), f"at most {_MOST_PARTS} tables in all")
+    rows, width = values.integer("ngram_vocab_size_ratio") * values.integer("vocab_size"), hidden // tables
+    yield Tensor(
+        name="ngram_embeddings.embedders.weight",
+        role=Role.EMBEDDING,
+        rows=tables * (rows + tables),
+        columns=width,
+        stored=decoder.stored,
+    )
+    yield decoder.matrix("ngram_embeddings.post_projs", tables * hidden, width)
 
 
 _MOST_PARTS = 512

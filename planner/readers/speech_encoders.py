@@ -74,3 +74,19 @@ def _normed(name: str, rows: int, columns: int, count: int = 1) -> Parts:
     """A convolution with weight normalisation: a length for each output beside its direction."""
     yield from linear(name, rows, columns, count)
     yield f"{name}.length", 1, rows, count
+
+
+def omniasr(tower: Values, top: Values, text_size: int) -> Parts:
+    """Omnilingual ASR: convolutions over the wave, each with a norm, positions by a grouped one, and usual layers."""
+    hidden, sizes, kernels = tower.integer("hidden_size"), tower.integers("conv_dim"), tower.integers("conv_kernel")
+    if len(kernels) != len(sizes) or not sizes:
+        raise tower.uneven("conv_kernel", len(kernels), len(sizes))
+    for before, size, kernel in zip((1, *sizes), sizes, kernels, strict=False):
+        yield from linear("subsampling.conv_layers.conv", size, before * kernel, bias=tower.flag("conv_bias"))
+        yield from norm("subsampling.conv_layers.layer_norm", size)
+    yield from norm("subsampling.layer_norm", sizes[-1])
+    yield from linear("subsampling.projection", hidden, sizes[-1])
+    group = hidden // tower.integer("num_conv_pos_embedding_groups")
+    yield from linear("encode_positions.conv", hidden, group * tower.integer("num_conv_pos_embeddings"))
+    yield from encoder("layers", hidden, tower.integer("intermediate_size"), tower.integer("num_hidden_layers"))
+    yield from norm("layer_norm", hidden)

@@ -22,7 +22,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
         "upper",
         "alternating_lower",
     ),
-    "loops": ("none", "stacks", "middle", "span", "steps"),
+    "loops": ("none", "stacks", "middle", "span", "steps", "windowed_steps"),
     "window_kind": ("sliding", "chunked"),
     "mtp": ("none", "copies", "shared", "shared_dense", "shared_latent", "shared_windowed", "pattern", "qwen"),
 }

@@ -68,6 +68,10 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
         from planner.readers.ngram_memory import ngram_tables  # no other model has any
 
         yield from ngram_tables(decoder)
+    if values.is_set("ngram_vocab_size_ratio"):
+        from planner.readers.ngram_memory import ngram_embedding
+
+        yield from ngram_embedding(decoder)
     if not tied:
         words = values.optional_integer("head_vocab_size") or vocab_size
         yield decoder.matrix("lm_head", words, width, role=Role.HEAD)

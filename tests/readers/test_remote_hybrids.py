@@ -41,6 +41,18 @@ SMALLTHINKER = BF16 | {
     "num_attention_heads": 12, "num_hidden_layers": 32, "num_key_value_heads": 2, "sliding_window_size": 4096,
     "sliding_window_layout": [0] * 32, "tie_word_embeddings": True, "vocab_size": 151936,
 }  # fmt: skip
+LONGCAT_LITE = BF16 | {
+    "model_type": "longcat_flash_ngram", "vocab_size": 131072, "hidden_size": 3072, "ffn_hidden_size": 6144,
+    "expert_ffn_hidden_size": 1024, "num_layers": 14, "num_attention_heads": 32, "kv_lora_rank": 512,
+    "q_lora_rank": 1536, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "n_routed_experts": 256,
+    "moe_topk": 12, "zero_expert_num": 128, "ngram_vocab_size_ratio": 78, "emb_neighbor_num": 4, "emb_split_num": 4,
+    "max_position_embeddings": 327680,
+}  # fmt: skip
+IQUEST_LOOP = BF16 | {
+    "model_type": "iquestloopcoder", "hidden_size": 5120, "num_hidden_layers": 80, "intermediate_size": 27648,
+    "num_attention_heads": 40, "vocab_size": 76800, "head_dim": 128, "num_key_value_heads": 8, "loop_num": 2,
+    "loop_window_size": 64, "max_position_embeddings": 131072, "tie_word_embeddings": False,
+}  # fmt: skip
 
 
 def plamo2() -> int:
@@ -82,12 +94,31 @@ def smallthinker() -> int:
     return 151936 * hidden + 32 * layer + hidden
 
 
+def longcat_lite() -> int:
+    """Two latent attentions and two dense parts a layer beside its experts; twelve tables of n-grams, 31.4 billion."""
+    hidden, heads, rank = 3072, 32, 512
+    attention = hidden * 1536 + 1536 + 1536 * heads * 192 + hidden * (rank + 64) + rank + rank * heads * 256
+    attention += heads * 128 * hidden
+    experts = 256 * 3 * hidden * 1024 + (256 + 128) * hidden + 256 + 128
+    layer = 2 * (attention + 3 * hidden * 6144) + experts + 4 * hidden
+    ngrams = sum(78 * 131072 + 2 * index + 1 for index in range(12)) * 256 + 12 * 256 * hidden
+    return 2 * 131072 * hidden + 14 * layer + hidden + ngrams
+
+
+def iquest_loop() -> int:
+    hidden = 5120
+    layer = 2 * hidden * hidden + 2 * hidden * 1024 + 3 * hidden * 27648 + 2 * hidden + 40 * (128 + 1)
+    return 2 * 76800 * hidden + 80 * layer + hidden
+
+
 FAMILIES: dict[str, tuple[Mapping[str, object], int, float]] = {
     "plamo-2-1b": (PLAMO2, plamo2(), 1.29e9),
     "RWKV7-Goose-World3-1.5B": (RWKV7, rwkv7(), 1.53e9),
     "Ring-mini-linear-2.0": (RING, ring(), 16.4e9),
     "Baichuan-M1-14B": (BAICHUAN_M1, baichuan_m1(), 14.5e9),
     "SmallThinker-4BA0.6B": (SMALLTHINKER, smallthinker(), 4.0e9),
+    "LongCat-Flash-Lite": (LONGCAT_LITE, longcat_lite(), 68.5e9),
+    "IQuest-Coder-V1-40B-Loop": (IQUEST_LOOP, iquest_loop(), 40e9),
 }
 
 
@@ -108,6 +139,9 @@ def test_totals(config: Mapping[str, object], by_hand: int, published: float) ->
         (RING, 1000, 4 * 2 * 4 * 128 * 2 * 1000 + 16 * 16 * 128 * 128 * 4),
         # full layers have 2 heads of 256, windowed ones 8 of 128, both the last token before their convolutions
         (BAICHUAN_M1, 32768, 20 * 2 * 2 * (512 * 32768 + 1024 * 8192) + 20 * 2 * 2 * (512 + 1024)),
+        (LONGCAT_LITE, 1000, 14 * 2 * (512 + 64) * 2 * 1000),
+        # the second pass sees 64 tokens of its own beside the first pass's cache
+        (IQUEST_LOOP, 1000, 80 * 2 * 1024 * 2 * (1000 + 64)),
         (SMALLTHINKER, 8192, 32 * 2 * 256 * 2 * 8192),
         ({**SMALLTHINKER, "sliding_window_layout": [0, 1] * 16}, 8192, 16 * 2 * 256 * 2 * (8192 + 4096)),
     ],
