@@ -56,7 +56,7 @@ def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowl
     family = text.wrapper or text.family
     candidate = class_family(config, knowledge) if family and not text.by_class else ""
     found = knowledge.find_family(candidate) if candidate else None
-    if family is None or found is None:
+    if family is None or found is None or class_name(config) in family.classes:
         return ()
     if family.model_type in (candidate, found.same_as, found.nested_model_type):
         return ()

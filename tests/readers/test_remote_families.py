@@ -50,6 +50,15 @@ BLUELM = BF16 | {
     "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "tie_word_embeddings": False,
     "vocab_size": 100096, "use_stable_embedding": True,
 }  # fmt: skip
+PHI2 = {
+    "model_type": "phi-msft", "n_embd": 2560, "n_head": 32, "n_head_kv": None, "n_inner": None, "n_layer": 32,
+    "n_positions": 2048, "vocab_size": 51200, "tie_word_embeddings": False, "torch_dtype": "float16",
+}  # fmt: skip
+MINICPM_MOE = BF16 | {
+    "model_type": "minicpm", "hidden_size": 2304, "intermediate_size": 5760, "max_position_embeddings": 4096,
+    "num_attention_heads": 36, "num_hidden_layers": 40, "num_key_value_heads": 36, "vocab_size": 122753,
+    "num_experts": 8, "num_experts_per_tok": 2,
+}  # fmt: skip
 
 
 def llama(hidden: int, inner: int, layers: int, keys: int, vocabulary: int) -> int:
@@ -107,6 +116,11 @@ def telechat() -> int:
     return llama(5120, 12288, 38, 5120, 120000) + 38 * 2 * 5120
 
 
+def minicpm_moe() -> int:
+    hidden, expert = 2304, 3 * 2304 * 5760
+    return 122753 * hidden + 40 * (4 * hidden * hidden + 8 * (expert + hidden) + 2 * hidden) + hidden
+
+
 FAMILIES: dict[str, tuple[Mapping[str, object], int, float]] = {
     "Skywork-13B": (SKYWORK | {"vocab_size": 65519}, llama(4608, 12288, 52, 4608, 65519), 13.85e9),
     "Skywork-MoE": (SKYWORK | {"vocab_size": 65532, "num_experts": [16]}, skywork_moe(), 146e9),
@@ -116,6 +130,8 @@ FAMILIES: dict[str, tuple[Mapping[str, object], int, float]] = {
     "CodeShell-7B": (CODESHELL, codeshell(), 7.69e9),
     "plamo-13b": (PLAMO, plamo(), 13.1e9),
     "TeleChat-12B-V2": (TELECHAT_12B, telechat(), 12_386_432_000),
+    "phi-2 as it was first": (PHI2, 2_779_683_840, 2.78e9),
+    "MiniCPM-MoE-8x2B": (MINICPM_MOE, minicpm_moe(), 13.87e9),
     "BlueLM-7B": (BLUELM, llama(4096, 11008, 32, 4096, 100096) + 2 * 4096, 7.3e9),
 }  # fmt: skip
 
