@@ -28,6 +28,8 @@ KEPT = ("dtype", "torch", "transformers", "driver", "platform", "threads", "seed
 NEEDED = ("device", "device_bytes", "transformers", "dtype")
 NOISY = 0.3
 """Held-out times further off than this, in the median, are not of the machine alone."""
+SCATTERED = 1.0
+"""A single one further off than this is not either."""
 NAMES = ("model", "model_name", "attention")
 _KEYS = [field.name for field in fields(MeasuredPass)]
 
@@ -118,8 +120,8 @@ def profile_rows(profile: CalibrationProfile) -> list[tuple[str, str, str]]:
 def profile_note(profile: CalibrationProfile) -> str:
     """From how many passes; and that times scatter, where they do."""
     note = f"From {len(profile.passes)} passes; each error is of readings left out of the fit."
-    if profile.speed is not None and profile.speed.median_error > NOISY:
-        note += " The times scatter: other programs ran meanwhile. Measure again when the machine is quiet."
+    if profile.speed is not None and (profile.speed.median_error > NOISY or profile.speed.worst_error > SCATTERED):
+        note += " The times scatter, as they do beside other programs. Measure again when the machine is quiet."
     return note
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from measure.rows import NO_READING, Row, Rows, by, peak_ratios
+from measure.rows import NO_READING, Row, Rows, by, outlier, peak_ratios
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.export import to_markdown
@@ -54,7 +54,13 @@ def chapter(folder: Path) -> list[dict[str, str]]:
 def chapter_markdown(folder: Path) -> str:
     """The same as a section of a report."""
     return "\n".join(
-        ["## The chapter against this machine", "", f"Textbook: {source()}.", "", to_markdown(chapter(folder))]
+        [
+            "## The chapter against this machine",
+            "",
+            f"Textbook: {source()}. {Rows(folder).said()}".strip(),
+            "",
+            to_markdown(chapter(folder)),
+        ]
     )
 
 
@@ -138,8 +144,8 @@ def _farthest(rows: Rows) -> str:
 
 
 def _outlier(rows: Rows) -> str:
-    row = sorted(rows.of("activation-outliers", kind="layers"), key=lambda row: row["ratio"])[-1]
-    return f"{row['top_dimension']}: {row['top_max']:,.1f} against {row['median_max']:.2g}"
+    row = outlier(rows.of("activation-outliers", kind="layers"))
+    return f"{row['top_dimension']}: {row['top_max']:,.0f} against {row['median_max']:.2g}"
 
 
 def _scale(rows: Rows, left_out: int) -> Row:

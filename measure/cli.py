@@ -165,9 +165,11 @@ def _hardware(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from measure.compare import comparison, comparison_text
+    from measure.compare import comparison, comparison_text, passed_over
 
     rows = comparison(arguments.output)
+    if said := passed_over(arguments.output):
+        print(said, file=sys.stderr)
     print(to_json(rows) if arguments.json else comparison_text(rows))
     return DONE
 

@@ -38,7 +38,8 @@ def effects(folder: Path) -> list[Effect]:
 def effects_markdown(folder: Path) -> str:
     """The same as a section of a report."""
     table = [{"effect": one.effect, "here": one.verdict, "figures": one.figures} for one in effects(folder)]
-    return "\n".join(["## What is known to happen, and whether it does here", "", to_markdown(table)])
+    title = "## What is known to happen, and whether it does here"
+    return "\n".join([title, "", Rows(folder).said(), "", to_markdown(table)])
 
 
 def _effect(words: str, check: Callable[[Rows], Checked], rows: Rows) -> Effect:

@@ -14,6 +14,7 @@ from measure.prediction import Prediction, predict
 from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
 from planner.calibration import MeasuredPass
+from planner.errors import PlannerError
 
 FIRST_TOKEN = 16
 """Ids below are often special: padding, end of text."""
@@ -53,7 +54,13 @@ class Running:
         with torch.no_grad():
             kept = 0 if all_logits else 1
             output = self.model(input_ids=ids, cache=cache, use_cache=use_cache, logits_to_keep=kept)
-        return output.logits[:, -1], cache_of(output)
+        found = cache_of(output)
+        if use_cache and found is None:
+            raise PlannerError(
+                f"{self.loaded.source.title} returns no cache, since its modules keep their states themselves: only "
+                "cache-size reads it."
+            )
+        return output.logits[:, -1], found
 
     def seconds(self, work: Callable[[], Any], repeats: int = 5) -> float:
         """The fastest of *repeats* runs of *work*: what else runs here only makes it slower."""

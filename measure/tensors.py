@@ -40,6 +40,12 @@ def model_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
     yield from model.buffers()
 
 
+def module_states(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """What modules themselves keep from one pass to the next, as RecurrentGemma's do: no parameters, no buffers."""
+    for module in model.modules():
+        yield from (value for value in vars(module).values() if isinstance(value, torch.Tensor))
+
+
 def tensor_bytes(tensors: Iterable[torch.Tensor]) -> int:
     """Elements times their size: what the shapes say, whatever else their storages keep alive."""
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

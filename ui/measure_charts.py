@@ -1,18 +1,38 @@
-"""Measured against predicted: the line on which they are equal, a band of a factor of two, each outlier by name."""
+"""Measured against predicted: the line on which they are equal, a band of a factor of two, outliers by name."""
 
 import math
 from collections.abc import Sequence
 
 import altair as alt
 
-from measure.findings import Closeness, Finding
+from measure.findings import Closeness, Finding, worst_first
 from ui import colours
 from ui.charts import finished, tooltip
 from ui.measure_words import size_words
 
-SHAPES = {Closeness.EXACT: "circle", Closeness.NEAR: "square", Closeness.OFF: "triangle-up"}
-FILLS = {Closeness.EXACT: colours.WEIGHTS, Closeness.NEAR: colours.FREE, Closeness.OFF: colours.CACHE}
-SIGNS = {Closeness.EXACT: "●", Closeness.NEAR: "■", Closeness.OFF: "▲"}
+SHAPES = {
+    Closeness.EXACT: "circle",
+    Closeness.PRINTED: "circle",
+    Closeness.RANGE: "diamond",
+    Closeness.NEAR: "square",
+    Closeness.OFF: "triangle-up",
+}
+FILLS = {
+    Closeness.EXACT: colours.WEIGHTS,
+    Closeness.PRINTED: colours.WEIGHTS,
+    Closeness.RANGE: colours.FREE,
+    Closeness.NEAR: colours.FREE,
+    Closeness.OFF: colours.CACHE,
+}
+SIGNS = {
+    Closeness.EXACT: "●",
+    Closeness.PRINTED: "●",
+    Closeness.RANGE: "◆",
+    Closeness.NEAR: "■",
+    Closeness.OFF: "▲",
+}
+APART = 0.12
+"""The share of an axis by which points must differ for both to have their names beside them."""
 FACTOR = 2
 _BYTES_AXIS = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' GB' : datum.value >= 1e6 ? "
@@ -38,17 +58,27 @@ def identity_chart(found: Sequence[Finding], ink: str = colours.INK) -> alt.Laye
         line.mark_line(color=colours.RULE, strokeWidth=1.5, clip=True),
     ]
     for closeness in Closeness:
-        rows = [_row(one) for one in sizes if one.closeness is closeness]
+        those = [one for one in sizes if one.closeness is closeness]
+        rows = [_row(one) for one in those]
         if rows:
             points = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, tooltip=tooltip("what", "says", "read"))
             layers.append(
                 points.mark_point(shape=SHAPES[closeness], size=70, filled=True, color=FILLS[closeness], opacity=0.9)
             )
             if closeness is Closeness.OFF:
-                layers.append(
-                    points.mark_text(align="right", dx=-9, dy=-7, color=ink, fontWeight=600).encode(text="what:N")
-                )
+                named = [_row(one) for one in _labelled(those, math.log10(high / low))]
+                words = alt.Chart(alt.Data(values=named)).encode(x=x, y=y, text="what:N")
+                layers.append(words.mark_text(align="right", dx=-9, dy=-7, color=ink, fontWeight=600, limit=220))
     return finished(alt.layer(*layers), height=320)
+
+
+def _labelled(found: Sequence[Finding], decades: float) -> list[Finding]:
+    """The farthest off first, none so near another one that their names would run into each other."""
+    named: list[Finding] = []
+    for one in worst_first(found):
+        if all(abs(math.log10(one.measured / other.measured)) > APART * decades for other in named):
+            named.append(one)
+    return named
 
 
 def _axis(low: float, high: float) -> alt.Axis:

@@ -9,9 +9,10 @@ import streamlit as st
 
 from measure.calibrate import calibrate, default_name, keep, profile_note, profile_rows
 from measure.chapter import chapter, source
-from measure.compare import comparison
+from measure.compare import comparison, passed_over
 from measure.effects import HOLDS, NOT_YET, Effect, effects
-from measure.findings import Closeness, Finding, findings, size
+from measure.findings import RIGHT, Closeness, Finding, findings, size, worst_first
+from measure.rows import Rows
 from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import to_csv, to_json, to_markdown
@@ -30,21 +31,29 @@ COLUMNS = ("What", "Predicted", "Measured", "Difference")
 
 
 def read(folder: Path) -> tuple[list[Finding], str]:
-    """The pairs in *folder*, or the sentence about a file that is no record."""
+    """The pairs in *folder*, and a sentence about a file that is no record, or lines that were cut short."""
     try:
-        return findings(comparison(folder)), ""
+        return findings(comparison(folder)), passed_over(folder)
     except PlannerError as error:
         return [], str(error)
 
 
 def beside(found: Sequence[Finding]) -> None:
     st.header("Predicted beside measured", anchor=False)
-    apart = [one for one in found if one.closeness is not Closeness.EXACT]
-    exact = [one for one in found if one.closeness is Closeness.EXACT]
+    apart = worst_first(one for one in found if one.closeness not in RIGHT)
+    exact = [one for one in found if one.closeness in RIGHT]
     largest = {one.experiment: one for one in sorted(exact, key=lambda one: one.measured)}
     named = "; ".join(f"{one.name}, {size(one)}" for one in apart[:SHOWN_ROWS])
     if any(one.quantity.endswith("bytes") for one in found):
-        st.html(swatches([(FILLS[kind], f"{SIGNS[kind]} {kind}") for kind in Closeness]))
+        st.html(
+            swatches(
+                [
+                    (FILLS[kind], f"{SIGNS[kind]} {kind}")
+                    for kind in Closeness
+                    if any(one.closeness is kind for one in found)
+                ]
+            )
+        )
         draw(
             identity_chart,
             tuple(found),
@@ -88,8 +97,9 @@ def effects_table(folder: Path) -> None:
     if not found:
         return
     shown = sum(one.verdict == HOLDS for one in found)
-    st.header(f"{shown} of {len(found)} known effects show here", anchor=False)
-    st.html(html_table(("Effect", "Here", "Figures"), [_effect_row(one) for one in found], text=(0, 1, 2)))
+    st.header(f"{shown} of {len(found)} known effects show", anchor=False)
+    st.caption(no_markup(Rows(folder).said()))
+    st.html(html_table(("Effect", "Measured", "Figures"), [_effect_row(one) for one in found], text=(0, 1, 2)))
 
 
 def chapter_table(folder: Path) -> None:
@@ -99,9 +109,9 @@ def chapter_table(folder: Path) -> None:
     except PlannerError:
         return  # the broken file is said above
     st.header("The chapter against this machine", anchor=False)
-    st.caption(f"Textbook: {source()}. Ratios and shapes matter, not seconds.")
+    st.caption(no_markup(f"Textbook: {source()}. {Rows(folder).said()} Ratios and shapes matter, not seconds."))
     cells = [(f"{row['figure']}\n{row['topic']}", row["textbook"], row["here"]) for row in rows]
-    st.html(html_table(("Figure", "Textbook", "Here"), cells, text=(0, 1, 2)))
+    st.html(html_table(("Figure", "Textbook", "Measured"), cells, text=(0, 1, 2)))
     _files("chapter", {"csv": to_csv(rows), "json": to_json(rows) + "\n", "md": to_markdown(rows)})
 
 
@@ -116,6 +126,7 @@ def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> N
     st.markdown(f"{no_markup(made.title)}. What follows from shapes is exact already and never fitted.")
     st.html(html_table(("What", "Fitted", "Off by"), profile_rows(made), text=(0, 1, 2)))
     st.caption(profile_note(made))
+    asked = choices if machine is None else on_machine(choices, machine)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Its name", value=default_name(made), key="profile_name", max_chars=60)
         st.button(
@@ -123,7 +134,13 @@ def profile(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> N
             key="save_profile",
             icon=":material/save:",
             on_click=_use,
-            args=(choices, folder, machine),
+            args=(asked, folder),
+        )
+        st.button("Only save it", key="keep_profile", type="tertiary", on_click=_keep, args=(folder,))
+    if _card(asked) != _card(choices):
+        st.caption(
+            f"A profile holds on this machine alone: used, the plan has its {no_markup(_card(asked))} in place of "
+            f"{no_markup(_card(choices))}, and {no_markup(made.subject.engine)} as engine."
         )
     if said := st.session_state.get("_profile_said"):
         st.markdown(said)
@@ -137,19 +154,29 @@ def on_machine(choices: Choices, machine: dict[str, Any]) -> Choices:
     return replace(choices.without_cards(), memory=free)
 
 
-def _use(choices: Choices, folder: Path, machine: dict[str, Any] | None) -> None:
-    """Under the name that stands there now: a click ends the typing of it."""
+def _card(choices: Choices) -> str:
+    """The device of a plan as it was asked for."""
+    return choices.device or choices.memory or "no card"
+
+
+def _use(asked: Choices, folder: Path) -> None:
+    """Keeps the profile, and the plan becomes *asked* with it."""
+    if kept := _keep(folder):
+        name, engine = kept
+        apply(replace(asked, engine=engine, engine_version=None, set=(), overhead=None, profile=name))
+        st.session_state["_profile_said"] += ", and the plan uses it."
+
+
+def _keep(folder: Path) -> tuple[str, str] | None:
+    """Under the name that stands there now: a click ends the typing of it. Its name and engine; ``None``: it cannot."""
     try:
         made = calibrate(folder)
         path = keep(made, st.session_state.profile_name)
     except PlannerError as error:
         st.session_state["_profile_said"] = f":orange[:material/edit:] {no_markup(str(error))}"
-        return
-    asked = choices if machine is None else on_machine(choices, machine)
-    apply(replace(asked, engine=made.subject.engine, engine_version=None, set=(), overhead=None, profile=path.stem))
-    st.session_state["_profile_said"] = (
-        f":green[:material/check_circle:] Kept as **{no_markup(path.stem)}**, and the plan uses it."
-    )
+        return None
+    st.session_state["_profile_said"] = f":green[:material/check_circle:] Kept as **{no_markup(path.stem)}**"
+    return path.stem, made.subject.engine
 
 
 def _effect_row(one: Effect) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ import torch
 from measure.experiments.base import Report, Settings, Table, rows_of
 from measure.pictures import bars
 from measure.records import Case, Record
+from measure.rows import outlier
 from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.texts import HELD_OUT, ids_of
@@ -95,8 +96,9 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     layers, octaves, scales = (rows_of(records, kind) for kind in ("layers", "octaves", "scale"))
     lesson = "Nothing was measured."
     if layers and len(scales) == 2:
-        dimension, count = Counter(row["top_dimension"] for row in layers).most_common(1)[0]
-        highest = max((row for row in layers if row["top_dimension"] == dimension), key=lambda row: row["top_max"])
+        highest = outlier(layers)
+        dimension = highest["top_dimension"]
+        count = sum(row["top_dimension"] == dimension for row in layers)
         lesson = (
             f"Dimension {dimension} is the largest in {count} of {len(layers)} layers and reaches "
             f"{highest['top_max']:,.0f} where the median dimension stays below {highest['median_max']:.2g}; without "

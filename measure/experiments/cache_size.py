@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from transformers import DynamicCache
 
 from measure.experiments.base import Report, Settings, Table, rows_of
 from measure.instruments import find_instrument
@@ -17,7 +18,7 @@ from measure.pictures import identity
 from measure.prediction import predict
 from measure.records import Case, Record
 from measure.setup import Setup
-from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
+from measure.tensors import cache_of, held_tensors, model_tensors, module_states, storage_bytes, tensor_bytes
 from measure.worker import Message
 from planner.architecture import Architecture, Attention, CompressedAttention, LatentAttention, Mixer, Recurrence
 
@@ -63,6 +64,7 @@ MODELS = (
     "falcon-h1-0.5b",
     "qwen3.5-0.8b",
     "qwen3-coder-next",
+    "recurrentgemma-2b",
 )
 """The smallest preset of each kind of layer that the library has, and of the most used families."""
 SHAPES = ((1, 1), (1, 48), (1, 96), (3, 33))
@@ -100,10 +102,8 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     for batch, tokens in SHAPES:
         prompt = torch.ones((batch, tokens), dtype=torch.long, device=instrument.device)
         with torch.no_grad(), instrument.watch() as watched:
-            output = loaded.model(input_ids=prompt, use_cache=True, logits_to_keep=1)
-            cache = cache_of(output)
-            del output
-        held = list(held_tensors(cache))
+            cache = filled_cache(loaded.model, prompt)
+        held = [*held_tensors(cache), *module_states(loaded.model)]
         yield {
             "model": loaded.source.title,
             "kinds": kinds,
@@ -116,6 +116,15 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
             "weights_bytes": storage_bytes(model_tensors(loaded.model)),
             "changes": loaded.source.changes,
         }
+
+
+def filled_cache(model: Any, prompt: torch.Tensor) -> Any:
+    """The cache that a pass over *prompt* returns; one of its own is handed to a model that returns none."""
+    cache = cache_of(model(input_ids=prompt, use_cache=True, logits_to_keep=1))
+    if cache is None:
+        cache = DynamicCache(config=model.config)
+        model(input_ids=prompt, use_cache=True, logits_to_keep=1, cache=cache)
+    return cache
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:

@@ -22,7 +22,7 @@ from planner.log_comparison import compare
 from planner.logs.devices import is_host
 from planner.logs.read import read_log
 from planner.logs.readings import Reading, Start
-from planner.units import GIB, shorten_path
+from planner.units import GIB, counted, shorten_path
 
 NAME = "engine"
 CONTEXT = 1_100
@@ -104,7 +104,7 @@ def _cache_format(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sum:
-    """What is planned, with its range; the log's figure once it agrees to the last digit that is printed."""
+    """What is planned, with its range."""
 
     bytes: int
     low_bytes: int
@@ -126,8 +126,9 @@ def _buffers(start: Start, chosen: Chosen) -> dict[str, Any]:
         total = _sum(items, kind, item_name)
         measured = sum(int(reading.value) for reading in readings) + int(states if name == "cache" else 0)
         row |= {
-            f"predicted_{name}_bytes": _as_printed(total.bytes, measured, readings),
+            f"predicted_{name}_bytes": total.bytes,
             f"measured_{name}_bytes": measured,
+            f"{name}_as_printed": _as_printed(total.bytes, measured, readings),
         }
         if total.low_bytes != total.high_bytes:
             row[f"{name}_within"] = total.low_bytes <= measured <= total.high_bytes
@@ -143,9 +144,9 @@ def _sum(items: Sequence[LineItem], kind: Kind, name: str | None) -> _Sum:
     )
 
 
-def _as_printed(predicted: int, measured: int, readings: Sequence[Reading]) -> int:
-    """A prediction within half of the last printed digit is what was printed."""
-    return measured if abs(predicted - measured) <= sum(reading.step for reading in readings) / 2 + 1 else predicted
+def _as_printed(predicted: int, measured: int, readings: Sequence[Reading]) -> bool:
+    """Whether they are equal once the prediction is rounded to the digits that are printed."""
+    return abs(predicted - measured) <= sum(reading.step for reading in readings) / 2 + 1
 
 
 def _pool(start: Start, chosen: Chosen) -> dict[str, Any]:
@@ -153,10 +154,10 @@ def _pool(start: Start, chosen: Chosen) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for one in compare(start, chosen):
         if one.name in POOL and one.predicted is not None:
-            agrees = one.why.startswith(("as printed", "within"))
             row |= {
-                f"predicted_{one.name}": one.value if agrees else one.predicted,
+                f"predicted_{one.name}": one.predicted,
                 f"measured_{one.name}": one.value,
+                f"{one.name}_as_printed": one.why.startswith(("as printed", "within")),
             }
     return row
 
@@ -165,14 +166,14 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     rows = rows_of(records)
     pairs = [_pair(row, key) for row in rows for key in row if key.startswith("predicted_")]
     sizes = [pair for pair in pairs if not pair["what"].startswith("compute")]
-    wrong = [pair for pair in sizes if pair["predicted"] != pair["measured"]]
+    wrong = [pair for pair in sizes if not pair["as_printed"]]
     ranges = [row["compute_within"] for row in rows if "compute_within" in row]
     lesson = "No engine is installed here: 'pip install xllamacpp', or put llama-server or vllm on the PATH."
     if rows:
         names = " and ".join(dict.fromkeys(row["engine"] for row in rows))
         lesson = (
-            f"{names} printed {len(sizes) - len(wrong)} of {len(sizes)} figures as planned, to the last digit, in "
-            f"{len(rows)} starts"
+            f"{names} printed {len(sizes) - len(wrong)} of {len(sizes)} figures as planned, once rounded to the "
+            f"digits that it prints, in {counted(len(rows), 'start')}"
         )
         if ranges:
             lesson += f"; the compute buffer lies within its assumed range in {sum(ranges)} of {len(ranges)}"
@@ -196,4 +197,6 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
 def _pair(row: dict[str, Any], key: str) -> dict[str, Any]:
     what = key.removeprefix("predicted_")
     name = f"{what.removesuffix('_bytes').replace('_', ' ')} of {row['engine']} {row['slots']} × {row['cache']}"
-    return {"what": name, "predicted": row[key], "measured": row[f"measured_{what}"]}
+    predicted, measured = row[key], row[f"measured_{what}"]
+    as_printed = row.get(f"{what.removesuffix('_bytes')}_as_printed", predicted == measured)
+    return {"what": name, "predicted": predicted, "measured": measured, "as_printed": as_printed}

@@ -91,7 +91,7 @@ def test_a_run_outlives_its_tab_and_is_never_doubled(open_measure: OpenMeasure, 
     assert len(read(own / "cache-size.jsonl")) == 1
 
     settle(page)
-    expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("All 4 predictions are exact here")
+    expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("All 4 predictions are exact on ")
     say(page, "Learned: The cache of 1 of 1 architectures")
     page.get_by_role("button", name="Use this machine in the plan").click()
     expect(page.get_by_role("textbox", name="Memory of the card")).to_be_visible()

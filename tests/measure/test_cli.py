@@ -44,7 +44,7 @@ def test_a_run_prints_json_and_leaves_records_table_and_picture(
     assert record.settings == {"model": "smollm-135m", "scale": "small"}
 
     assert main(["compare", "--output", str(tmp_path)]) == 0
-    assert "All 4 predictions are exact here." in capsys.readouterr().out
+    assert "All 4 predictions are exact on " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

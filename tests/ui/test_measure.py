@@ -76,7 +76,7 @@ def test_exact_near_and_off_are_told_apart(open_app: OpenApp, folder: Path) -> N
     keep(folder, "two", predicted_peak_bytes=1_000_000, measured_peak_bytes=1_060_000)
     keep(folder, "three", predicted_peak_bytes=1_000_000, measured_peak_bytes=2_200_000)
     app = open_app(PAGE)
-    assert "1 of 3 predictions are exact here" in app.title[0].value
+    assert "1 of 3 predictions are exact" in app.title[0].value
     said = words(app)
     assert "One is within 10%: **peak, two**, 5.7% too low." in said
     assert "One is off: **peak, three**, 2.2 times too low." in said
@@ -166,7 +166,7 @@ def test_a_result_shows_its_sentence_disagreements_and_what_gave_no_reading(open
 
 def test_known_effects_are_told_apart_by_whether_they_show(open_app: OpenApp, folder: Path) -> None:
     keep(folder, "one", predicted_peak_bytes=1, measured_peak_bytes=1)
-    assert "known effects show here" not in words(open_app(PAGE))
+    assert "known effects show" not in words(open_app(PAGE))
     (folder / "results").mkdir()
     result = {"experiment": "batching", "lesson": "", "disagreements": [], "tables": [], "without_reading": []}
     (folder / "results" / "batching.json").write_text(json.dumps(result), encoding="utf-8")
@@ -176,5 +176,5 @@ def test_known_effects_are_told_apart_by_whether_they_show(open_app: OpenApp, fo
     ]
     kept.keep(folder, "batching", *steps)
     app = open_app(PAGE)
-    assert "0 of 1 known effects show here" in [header.value for header in app.header]
+    assert "0 of 1 known effects show" in [header.value for header in app.header]
     assert "✗ does not hold" in words(app)

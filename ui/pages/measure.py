@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from measure.experiments import EXPERIMENTS
-from measure.findings import Finding, sentence, title
+from measure.findings import WRONG, Finding, sentence, title
 from measure.records import output_folder
 from measure.results import EVERYTHING, quick_seconds, results
 from planner.choices import Choices
@@ -50,12 +50,18 @@ def main() -> None:
 
 
 def _verdict(found: Sequence[Finding], problem: str) -> None:
-    if problem:
+    if problem and not found:
         page.problem(no_markup(problem))
     elif found:
-        icon = ":green[:material/check_circle:]" if sentence(found).startswith("Every") else ":blue[:material/rule:]"
-        st.title(f"{icon} {title(found)}", anchor=False)
+        icon = (
+            ":blue[:material/rule:]"
+            if any(one.closeness in WRONG for one in found)
+            else ":green[:material/check_circle:]"
+        )
+        st.title(f"{icon} {no_markup(title(found))}", anchor=False)
         st.markdown(sentence(found))
+        if problem:
+            st.markdown(f":orange[:material/content_cut:] {no_markup(problem)}")
     else:
         st.title("Check the predictions on this machine", anchor=False)
         st.markdown(
