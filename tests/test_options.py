@@ -77,7 +77,7 @@ SLOW_MODES = {
     "which model": ["which", "--device", "rtx-3060", "--weights", "int8"],
     "cost, a rate": [
         *["cost", "--model", "llama-3.1-8b", "--prices", "{folder}/prices.toml"],
-        *["--rate", "2", "--max-ttft", "2", "--slots", "16"],
+        *["--rate", "2", "--max-ttft", "2", "--slots", "64"],  # more than memory holds, so that its options count
     ],
 }
 VALUES = {
