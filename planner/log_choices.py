@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from planner import format_presets, presets
-from planner.choices import Choices
+from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.log_cards import TooLarge, cards_of
@@ -38,6 +38,9 @@ CONTEXT = ("max_model_len", "max_seq_len", "context_length", "session_len", "n_c
 WHOLE_LENGTH = ("vllm", "sglang")
 """Engines that take a model's whole context where nobody says how long a request may be."""
 SLOTS = "n_seq_max"
+SGLANG_SHARE = "mem_fraction_static"
+SERVER_ARGS = {"tp_size", "dp_size", "page_size", "dtype", "chunked_prefill_size"}
+"""What SGLang's ``server_args`` always has, and hardly any command."""
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
 FULL = dict.fromkeys(("float", "float32", "torch.float32"), "fp32")
 """Engines' names for numbers in full, in which they then load whatever a checkpoint has; cache and all."""
@@ -81,7 +84,21 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         return Told(choices=None, missing=missing, lacks=Lack.COUNT, notes=tuple(notes))
     if cards is None:
         return Told(choices=None, missing=ask_for_card(start), lacks=Lack.CARD, notes=tuple(notes))
-    return Told(choices=cards.choices, notes=(*notes, *cards.notes))
+    return Told(choices=_as_asked(cards.choices, start, given), notes=(*notes, *cards.notes))
+
+
+def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:
+    """SGLang's share as its option says it, where ``server_args`` shows it less what the kernels leave of it."""
+    printed = start.settings.get(SGLANG_SHARE)
+    if start.engine != "sglang" or printed is None or SGLANG_SHARE in _stated(given) or not told.device:
+        return told
+    if not start.settings.keys() >= SERVER_ARGS or presets.find_device(told.device).vendor != "amd":
+        return told
+    from planner.engines.sglang import asked_share  # only for SGLang's logs
+
+    chosen = choose(told)
+    asked = f"{SGLANG_SHARE}={asked_share(chosen.architecture, chosen.deployment, float(printed)):.4g}"
+    return replace(told, set=tuple(asked if text == f"{SGLANG_SHARE}={printed}" else text for text in told.set))
 
 
 def _made_while_loading(start: Start) -> str | None:

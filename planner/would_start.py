@@ -218,9 +218,9 @@ def _share(failed: Failed) -> tuple[str, float, str]:
     chosen = choose(choices, failed.architecture)
     if choices.engine == "sglang":
         from planner.engines.sglang import Sglang  # only for SGLang's logs
-        from planner.engines.sglang.fraction import static_fraction
+        from planner.engines.sglang.fraction import named_fraction
 
-        share = static_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
+        share = named_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
     else:
         share = chosen.deployment.settings.number(name)
     return name, share, "of the card" if choices.engine in ("vllm", "sglang") else "of what is free"

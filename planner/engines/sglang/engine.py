@@ -10,7 +10,7 @@ from planner.engines.division import check_division
 from planner.engines.pools import SeparatePools
 from planner.engines.refusals import check_settings
 from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
-from planner.engines.sglang.fraction import Model, static_fraction
+from planner.engines.sglang.fraction import Model, kernels_factor, static_fraction
 from planner.engines.sglang.options import card_row, check, options, size_mib
 from planner.engines.sglang.report import report
 from planner.engines.sglang.runtime import context_bytes, context_item, reserved_items
@@ -108,10 +108,20 @@ class Sglang(SeparatePools, PerRequest):
         return report(pools, deployment, workload, longest_start_tokens)
 
 
+def asked_share(architecture: Architecture, deployment: Deployment, printed: float) -> float:
+    """``mem_fraction_static`` as it was asked for, of what ``server_args`` shows: some releases show it less a part."""
+    if not deployment.settings.rule("kernels_fraction").get("printed"):
+        return printed
+    asked = printed / kernels_factor(_model(architecture), deployment)
+    return asked if asked < 1 else printed
+
+
 def _model(architecture: Architecture) -> Model:
-    mixers = (mixer for layer in architecture.layers for mixer in layer.mixers)
+    latent = [each for layer in architecture.layers for each in layer.mixers if isinstance(each, LatentAttention)]
     return Model(
         model_type=architecture.model_type,
-        is_latent=any(isinstance(mixer, LatentAttention) for mixer in mixers),
+        is_latent=bool(latent),
         tower=next((tower for tower in architecture.towers if tower.kind == "vision"), None),
+        latent_heads=max((mixer.num_attention_heads for mixer in latent), default=0),
+        longest_tokens=architecture.max_position_embeddings,
     )

@@ -1,6 +1,7 @@
 """``mem_fraction_static``: what SGLang takes for weights and caches where nobody says it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 from planner.architecture import Tower
@@ -12,15 +13,52 @@ from planner.records import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What the share depends on beside card and settings; *tower* is the vision encoder."""
+    """What the share depends on beside card and settings; *tower* is the vision encoder.
+
+    *latent_heads* are those of latent attention, *longest_tokens* what the model's own config allows.
+    """
 
     model_type: str
     is_latent: bool
     tower: Tower | None
+    latent_heads: int = 0
+    longest_tokens: int | None = None
 
 
 def static_fraction(model: Model, deployment: Deployment) -> float:
-    """The share as set, else as this version of SGLang chooses it, to three digits before the tower's factor.
+    """The share that SGLang takes: what its option says, less what it takes off that itself."""
+    return named_fraction(model, deployment) * taken_of_named(model, deployment)
+
+
+def taken_of_named(model: Model, deployment: Deployment) -> float:
+    """What SGLang takes of ``mem_fraction_static``, whoever says it."""
+    return prod(factor for factor, _ in deductions(model, deployment))
+
+
+def deductions(model: Model, deployment: Deployment) -> Iterator[tuple[float, str]]:
+    """Each factor, and for what: releases before 0.4.9 for a vision tower, and AMD's kernels for long requests.
+
+    Source: python/sglang/srt/model_executor/model_runner.py, 0.3.6 to 0.5.4; server_args.py, 0.5.5 to 0.5.23.
+    """
+    vision: Mapping[str, Any] = deployment.settings.rule("vision_fraction")
+    if vision.get("of_stated") and _served_tower(model, deployment):
+        yield vision["factor"], "a model with a vision tower"
+    if (factor := kernels_factor(model, deployment)) < 1:
+        limit = deployment.settings.rule("kernels_fraction")["above_tokens"]
+        yield factor, f"AITER, but with --attention-backend triton or --context-length {limit}"
+
+
+def kernels_factor(model: Model, deployment: Deployment) -> float:
+    """What AMD's kernels leave of the share where a request may be as long as the model allows."""
+    rule: Mapping[str, Any] = deployment.settings.rule("kernels_fraction")
+    if not rule or deployment.device.vendor != rule["vendor"] or (model.longest_tokens or 0) <= rule["above_tokens"]:
+        return 1.0
+    heads = max(1, model.latent_heads // tp_size(deployment))
+    return 1.0 if model.is_latent and heads not in rule["latent_heads"] else float(rule["factor"])
+
+
+def named_fraction(model: Model, deployment: Deployment) -> float:
+    """``mem_fraction_static`` as set, else as this version chooses it, to three digits before the tower's factor.
 
     Source: python/sglang/srt/server_args.py, _handle_gpu_memory_settings and adjust_mem_fraction_for_vlm.
     """
@@ -87,7 +125,7 @@ def _has_prefill_graphs(model: Model, deployment: Deployment) -> bool:
         or settings.text("speculative_algorithm")
         or shares_experts(deployment)
         or deployment.pipeline_parallel > 1
-        or model.tower
+        or _served_tower(model, deployment)
         or deployment.device.vendor not in ("", "nvidia")
     )
 
@@ -98,18 +136,24 @@ def _prefill_graphs(deployment: Deployment, largest: int) -> int:
 
 
 def _vision_factor(model: Model, deployment: Deployment) -> float:
-    """What a vision tower leaves of the share."""
-    if model.tower is None:
-        return 1.0
+    """What a vision tower leaves of the share where SGLang chooses it."""
     rule: Mapping[str, Any] = deployment.settings.rule("vision_fraction")
+    tower = _served_tower(model, deployment)
+    if tower is None or rule.get("of_stated"):
+        return 1.0
     factor: float = rule["factor"]
     if rule["kind"] == "fixed":
         return factor
-    layers, hidden = _dimensions(model.tower)
+    layers, hidden = _dimensions(tower)
     if model.model_type in rule["unnamed_layers"]:
         layers = rule["layers"]
     ratio = layers * hidden**2 / (rule["layers"] * rule["hidden_size"] ** 2)
     return factor * float(max(rule["low"], min(rule["high"], 1 - rule["step"] * (ratio - 1))))
+
+
+def _served_tower(model: Model, deployment: Deployment) -> Tower | None:
+    """The vision encoder, but for models that SGLang serves for text alone unless it is told otherwise."""
+    return None if model.model_type in deployment.settings.rule("language_only") else model.tower
 
 
 def _dimensions(tower: Tower) -> tuple[int, int]:

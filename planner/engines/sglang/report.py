@@ -9,7 +9,7 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.pools import PoolSpec
 from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools, request_specs
-from planner.engines.sglang.fraction import static_fraction
+from planner.engines.sglang.fraction import deductions, named_fraction, static_fraction, taken_of_named
 from planner.engines.sglang.options import options
 from planner.records import dataclass
 from planner.units import format_bytes
@@ -135,7 +135,7 @@ def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload:
     if first.rest_bytes <= 0:
         fraction = static_fraction(rank.model, deployment)
         more = -first.rest_bytes / deployment.device.memory_bytes
-        raise_to = ceil(1000 * (fraction + more) + 1) / 1000
+        raise_to = ceil(1000 * (fraction + more) / taken_of_named(rank.model, deployment) + 1) / 1000
         knob = f"raise mem_fraction_static above {raise_to:g}" if raise_to < 1 else "take a smaller format"
         yield (
             f"SGLang would refuse to start: weights leave {format_bytes(first.rest_bytes)} of the static share for "
@@ -163,6 +163,7 @@ def _notes(rank: SglangRank, deployment: Deployment, running: int) -> Iterator[s
     said = "" if settings.stated else ", the newest whose figures were checked; --engine-version names another"
     yield f"Rules and defaults of SGLang {settings.version}{said}."
     if settings.values["mem_fraction_static"] is None:
-        fraction = static_fraction(rank.model, deployment)
-        yield f"SGLang would choose mem_fraction_static = {fraction:.3f}."
+        yield f"SGLang would choose mem_fraction_static = {named_fraction(rank.model, deployment):.3f}."
+    for factor, reason in deductions(rank.model, deployment):
+        yield f"SGLang {settings.version} takes {factor:g} of mem_fraction_static for {reason}."
     yield f"It would run at most {running:,} requests at once."
