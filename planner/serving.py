@@ -114,8 +114,10 @@ def serving_options(
     tried = all_that_go(
         partial(_options, choices, question, speed_engine, parallel, architecture, constants) for parallel in splits
     )
-    found = [option for options in tried for option in options]
-    return sorted(found, key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas))
+    return sorted(
+        (option for options in tried for option in options),
+        key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas),
+    )
 
 
 def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:

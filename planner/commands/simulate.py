@@ -3,30 +3,23 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
-from planner.answer import beyond_model
 from planner.batching.gains import ratios
 from planner.batching.queueing import Waiting, waiting_by_formula
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
-from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.trace import Trace, longest_tokens
 from planner.batching_text import range_words
 from planner.commands import DONE
 from planner.commands.given import Unused
-from planner.commands.options import add_json, add_storage, choices_from, number, whole
-from planner.commands.pace import add_pace, speed_engine, unused_in_speed
+from planner.commands.options import add_json, add_storage, number, whole
+from planner.commands.pace import add_pace, unused_in_speed
 from planner.commands.requests import add_requests, requests_from, unused_requests
-from planner.commands.shape import add_shape, server_wish
+from planner.commands.shape import add_shape
+from planner.commands.steps import USUAL_SLOTS, Steps, planned_steps, stated_steps
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.records import dataclass
-from planner.served import mean_tokens, served
-from planner.server_shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
 from planner.units import counted
 
 _PROGRESS_STEP = 50_000
-USUAL_SLOTS = 8
-"""Where neither the question nor an engine says how many run at once."""
 MOST_SEEDS = 10_000
 _ONE_RUN = ("trace", "seed", "schedule", "closed_loop", "bars", "max_num_batched_tokens")
 _STATED = ("sequence_ms", "context_token_us", "prompt_token_us")
@@ -36,17 +29,6 @@ _PLANNED = (
     *("host_memory", "profile", "display", "overhead"),
 )
 _PAGED = ("host_us", "host_blocks", "disk_us", "disk_blocks", "reserved_tokens")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Steps:
-    """How long steps take, *error* to both sides, and the cache blocks that there are."""
-
-    times: StepTime
-    shape: ServerShape
-    pool_blocks: int | None
-    error: float = 0.0
-    warnings: tuple[str, ...] = ()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
     trace = requests_from(arguments, arguments.rate)
     if arguments.at_once:
         trace = replace(trace, arrivals_s=(0.0,) * len(trace))
-    steps = _planned(arguments, trace) if arguments.step_ms is None else _stated(arguments)
+    steps = planned_steps(arguments, trace) if arguments.step_ms is None else stated_steps(arguments)
     server = _server(arguments, steps)
     outcome = simulate(
         trace,
@@ -179,7 +161,7 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
         arguments.seed = seed
         traces.append(requests_from(arguments, arguments.rate))
     arguments.schedule = Schedule.STATIC
-    steps = _planned(arguments, traces[0]) if arguments.step_ms is None else _stated(arguments)
+    steps = planned_steps(arguments, traces[0]) if arguments.step_ms is None else stated_steps(arguments)
     throughput, latency = ratios(traces, _server(arguments, steps), steps.times)
     if arguments.json:
         print(to_json({"seeds": arguments.seeds, "throughput": throughput, "latency": latency}))
@@ -191,7 +173,7 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _server(arguments: argparse.Namespace, steps: _Steps) -> Server:
+def _server(arguments: argparse.Namespace, steps: Steps) -> Server:
     plain = steps.shape.server(steps.pool_blocks)
     return replace(
         plain,
@@ -211,52 +193,6 @@ def _tiers(arguments: argparse.Namespace) -> Iterator[Tier]:
             yield Tier(name=name, copy_s_per_token=copy_us / 1e6, blocks=blocks)
         elif blocks is not None:
             raise PlannerError(f"--{key}-blocks says how many, --{key}-us how fast: give both.")
-
-
-def _stated(arguments: argparse.Namespace) -> _Steps:
-    shape = ServerShape(
-        slots=USUAL_SLOTS if arguments.slots is None else arguments.slots,
-        step_tokens=arguments.max_num_batched_tokens,
-        block_tokens=BLOCK_TOKENS if arguments.block_tokens is None else arguments.block_tokens,
-    )
-    times = affine_step_time(
-        slots=shape.slots,
-        fixed_s=arguments.step_ms / 1e3,
-        per_sequence_s=arguments.sequence_ms / 1e3,
-        per_context_token_s=arguments.context_token_us / 1e6,
-        per_prompt_token_s=arguments.prompt_token_us / 1e6,
-    )
-    return _Steps(times=times, shape=shape, pool_blocks=arguments.pool_blocks)
-
-
-def _planned(arguments: argparse.Namespace, trace: Trace) -> _Steps:
-    """Step times by the speed model and the blocks that memory leaves, unless they are stated."""
-    choices = choices_from(arguments, context=mean_tokens(trace))
-    engine = speed_engine(arguments)
-    wish = server_wish(arguments, whole_prompts=arguments.schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
-    found = served(choices, wish, engine, measured=arguments.measured, usual_slots=USUAL_SLOTS)
-    if wish.whole_prompts:
-        check_whole_prompts(found.model.deployment, arguments.schedule)
-    architecture = found.model.architecture
-    if found.pool_blocks == 0:
-        raise PlannerError(
-            f"{architecture.title} leaves no room for caches on {found.model.deployment.device.title}; "
-            "see 'kvbudget plan' for what would fit."
-        )
-    asked, held = arguments.pool_blocks, found.pool_blocks
-    if asked is not None and held is not None and asked > held:
-        raise PlannerError(
-            f"--pool-blocks {asked:,} are more than {found.model.deployment.device.title} holds: beside weights and "
-            f"runtime there is room for {held:,} blocks of {found.shape.block_tokens:,} tokens; give at most so many, "
-            "or leave it out."
-        )
-    return _Steps(
-        times=found.step_time,
-        shape=found.shape,
-        pool_blocks=held if asked is None else asked,
-        error=found.constants.p90_error,
-        warnings=(*found.shape.notes, *beyond_model(architecture, longest_tokens(trace))),
-    )
 
 
 def _progress(total: int) -> Callable[[int], None]:

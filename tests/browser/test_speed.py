@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from planner.choices import Choices, choose
+from planner.paced import paced
+from planner.speed.answer import knee_users
 from tests.browser.conftest import OpenPage
 from tests.browser.pages import THEMES, WIDTHS, settle
 
@@ -15,10 +18,12 @@ from tests.browser.pages import THEMES, WIDTHS, settle
 def test_the_curve_says_you_knee_and_memory(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/speed?device=h100-sxm&context=2048&users=16", width=width, theme=theme)
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("Fast enough for up to 250 users")
+    found = paced(choose(Choices(model="llama-3.1-8b", device="h100-sxm", context=2_048)), "vllm")
+    knee = knee_users(found.model, found.constants, 2_048)
     chart = page.get_by_test_id("stVegaLiteChart").first
     outer = chart.bounding_box()
     assert outer is not None
-    for label in ("you: 16 users", "knee: 61 users", "memory full: 250 users"):
+    for label in ("you: 16 users", f"knee: {knee} users", "memory full: 250 users"):
         text = chart.get_by_text(label, exact=True)
         expect(text).to_have_count(1)
         box = text.bounding_box()

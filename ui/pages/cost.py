@@ -15,7 +15,8 @@ from planner.speed.sweeps import drawn_users
 from planner.speed_text import count_users
 from planner.units import format_figure
 from ui import fields, page
-from ui.cost_charts import TokenPrice, users_price_chart
+from ui.cost_charts import users_price_chart
+from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
 from ui.figure import figure
 from ui.offer_section import offers_section
 from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
@@ -132,7 +133,7 @@ def _verdict(found: Cost, alone: Cost, price: HourPrice) -> None:
         page.number(
             "1M answer tokens",
             money(found.output_per_million) if price.hourly else "–",
-            f"{_range(found)} {currency}" if price.hourly else "needs a price",
+            f"{million_range(found)} {currency}" if price.hourly else "needs a price",
             help="The hour's price by the time that answers take. Beneath: over the speed model's range.",
         )
         page.number(
@@ -159,7 +160,7 @@ def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
     less = "the cheaper a token" if price.hourly else "the less energy a token takes"
     st.header(f"The more share the hour, {less}", anchor=False)
     memory = pace.answer.max_users
-    drawn = [_price(point) if price.hourly else _joules(point) for point in points]
+    drawn = [token_price(point) if price.hourly else token_joules(point) for point in points]
     what = f"a million answer tokens, {price.currency}" if price.hourly else "joules per answer token"
     figure(
         users_price_chart,
@@ -179,8 +180,8 @@ def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
             "Answers, tokens/s",
             "J a token",
         ),
-        cells=[_cells(point, bool(price.hourly)) for point in points],
-        rows=[_row(point) for point in points],
+        cells=[cost_cells(point, bool(price.hourly)) for point in points],
+        rows=[cost_row(point) for point in points],
         wide_only=(2,),
         own=next(index for index, point in enumerate(points) if point.users == pace.users),
     )
@@ -189,52 +190,6 @@ def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
 
 def _of(words: str, price: HourPrice) -> str:
     return f"{words}, {price.currency}" if price.hourly else words
-
-
-def _price(point: Cost) -> TokenPrice:
-    return TokenPrice(
-        users=point.users,
-        value=point.output_per_million,
-        low=point.output_per_million_low,
-        high=point.output_per_million_high,
-    )
-
-
-def _joules(point: Cost) -> TokenPrice:
-    energy = point.energy
-    assert energy is not None
-    return TokenPrice(
-        users=point.users, value=energy.joules_per_output_token, low=energy.low_joules, high=energy.high_joules
-    )
-
-
-def _cells(found: Cost, has_price: bool) -> tuple[str, ...]:
-    return (
-        f"{found.users:,}",
-        f"{money(found.output_per_million)}\n{_range(found)}" if has_price else "–",
-        money(found.prompt_per_million) if has_price else "–",
-        format_figure(found.output_tokens_per_s),
-        "–" if found.energy is None else format_figure(found.energy.joules_per_output_token),
-    )
-
-
-def _range(found: Cost) -> str:
-    return f"{money(found.output_per_million_low)} – {money(found.output_per_million_high)}"
-
-
-def _row(found: Cost) -> dict[str, object]:
-    energy = found.energy
-    return {
-        "users": found.users,
-        "output_per_million": found.output_per_million,
-        "output_per_million_low": found.output_per_million_low,
-        "output_per_million_high": found.output_per_million_high,
-        "prompt_per_million": found.prompt_per_million,
-        "output_tokens_per_s": found.output_tokens_per_s,
-        "joules_per_output_token": None if energy is None else energy.joules_per_output_token,
-        "joules_low": None if energy is None else energy.low_joules,
-        "joules_high": None if energy is None else energy.high_joules,
-    }
 
 
 def _command(plan: Scenario, pace: Pace, price: HourPrice, watts: float | None, prompt: int, output: int) -> None:
