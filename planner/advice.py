@@ -14,6 +14,7 @@ from planner.deployment import MAX_PARALLEL, Device
 from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
+from planner.fit import over_cards
 from planner.records import dataclass
 from planner.units import format_bytes
 
@@ -106,6 +107,9 @@ def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, C
     if settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
         return None
     margin_bytes = settings.integer("fit_target") or 0
+    if choose(choices, architecture).deployment.pipeline_parallel > 1:
+        change, changed = over_cards(choices, architecture, margin_bytes)
+        return f"{change}, as --fit would choose", changed
 
     def leaves_room(changed: Choices) -> bool:
         chosen = choose(changed, architecture)

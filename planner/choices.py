@@ -117,7 +117,9 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     cards = choose_cards(choices)
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, len(cards), found.splits_layers)
     stored = choices.weights or (weights_in_name(choices.model) if architecture is None else None)
-    data, weights = presets.engine_data(engine), choose_weights(stored, choices.quantize, model)
+    data = presets.engine_data(engine)
+    gguf_engine = engine if "n_gpu_layers" in data.settings else ""
+    weights = choose_weights(stored, choices.quantize, model, gguf_engine)
     draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),

@@ -38,16 +38,16 @@ def ollama_tag(model: str, weights: str) -> str | None:
 
 
 def gguf_repository(model: str, weights: str) -> str | None:
-    """A repository of the Hub that has *model* in the GGUF type *weights*.
+    """A repository of the Hub that has *model* in the GGUF type *weights*, with the tag that names its file.
 
-    >>> gguf_repository("qwen3-8b", "q6_k")
-    'bartowski/Qwen_Qwen3-8B-GGUF'
+    >>> gguf_repository("qwen3-8b", "q6_k"), gguf_repository("gpt-oss-20b", "mxfp4_moe")
+    ('bartowski/Qwen_Qwen3-8B-GGUF:Q6_K', 'ggml-org/gpt-oss-20b-GGUF')
     """
     preset = _preset(model)
     for maker in _data()["hub"].values():
         if preset and preset.name in maker["models"] and weights in maker["weights"]:
             found: str = maker["models"][preset.name]
-            return found
+            return f"{found}:{weights.upper()}" if maker.get("tagged", True) else found
     return None
 
 
@@ -80,7 +80,7 @@ def pull_name(model: str, weights: str) -> str | None:
     if tag := ollama_tag(model, weights):
         return tag
     repository = gguf_repository(model, weights)
-    return f"{_HUB_ADDRESS}{repository}:{weights.upper()}" if repository else None
+    return f"{_HUB_ADDRESS}{repository}" if repository else None
 
 
 def pulled(name: str) -> tuple[str, str]:
@@ -89,10 +89,10 @@ def pulled(name: str) -> tuple[str, str]:
     >>> pulled("hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q6_K")
     ('qwen3-8b', 'q6_k')
     """
-    repository, _, weights = name.removeprefix(_HUB_ADDRESS).rpartition(":")
-    for preset, known in _repositories():
+    repository, _, weights = name.removeprefix(_HUB_ADDRESS).partition(":")
+    for preset, known, usual in _repositories():
         if known == repository:
-            return preset, weights.lower()
+            return preset, weights.lower() or usual
     family, colon, rest = name.partition(":")
     parts = rest.split("-")
     for length in range(len(parts), 0, -1):
@@ -112,9 +112,11 @@ def _checkpoints() -> Mapping[str, Mapping[str, str]]:
     return {name: models for name, models in _data()["checkpoints"].items() if isinstance(models, dict)}
 
 
-def _repositories() -> Iterator[tuple[str, str]]:
+def _repositories() -> Iterator[tuple[str, str, str]]:
+    """Presets, their repositories, and the type of a file that no tag names."""
     for maker in _data()["hub"].values():
-        yield from maker["models"].items()
+        usual = USUAL if maker.get("tagged", True) else maker["weights"][0]
+        yield from ((preset, repository, usual) for preset, repository in maker["models"].items())
 
 
 def _tagged(tag: str) -> str | None:

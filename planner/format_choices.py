@@ -3,17 +3,23 @@
 from planner import format_presets, presets
 from planner.architecture import Architecture
 from planner.errors import PlannerError
-from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, find_format
+from planner.formats import CHECKPOINT, GgufMix, NumberFormat, QuantScheme, Role, find_format
 
 QUANTIZE = ("linear", "all")
+GGUF_WHOLE = ("fp32", "fp16", "bf16")
+"""Formats of whole files that are no file type with rules of its own."""
 MIX = "mix"
 """In place of these where a GGUF file type decides tensor by tensor."""
 
 
-def choose_weights(name: str | None, quantize: str | None, architecture: Architecture) -> QuantScheme:
+def choose_weights(
+    name: str | None, quantize: str | None, architecture: Architecture, gguf_engine: str = ""
+) -> QuantScheme:
     """How weights are stored. Nominal classes have no file: fp16 and every parameter unless said otherwise.
 
     A name that is both a GGUF file type and a format, such as q4_0, means the file type; with *quantize* the format.
+    *gguf_engine* names an engine that reads no other files: a format that none of these has is refused, or stands for
+    the file whose experts have it.
     """
     known = format_presets.formats()
     rule = quantize or ("all" if architecture.nominal else "linear")
@@ -21,6 +27,8 @@ def choose_weights(name: str | None, quantize: str | None, architecture: Archite
         raise PlannerError(f"quantize = {rule!r} is not known; choose one of: {', '.join(QUANTIZE)}.")
     chosen = (name or ("fp16" if architecture.nominal else CHECKPOINT)).strip().lower()
     mix = None if chosen in known and (quantize or architecture.nominal) else format_presets.find_mix(chosen)
+    if mix is None and gguf_engine and not architecture.nominal:
+        mix = _file_of(chosen, architecture, gguf_engine)
     if mix is not None:
         if quantize:
             raise PlannerError(f"{chosen} decides about every tensor by itself: leave --quantize out.")
@@ -40,6 +48,25 @@ def weights_in_name(name: str) -> str | None:
 def sixteen_bit(architecture: Architecture) -> NumberFormat:
     """What stays unquantised: the model's own 16-bit kind."""
     return format_presets.formats()["fp16" if architecture.stored_as == "fp16" else "bf16"]
+
+
+def _file_of(name: str, architecture: Architecture, engine: str) -> GgufMix | None:
+    """The file type that stands for the format *name*; ``None`` where GGUF has the format for whole files."""
+    known = format_presets.formats()
+    if name in (CHECKPOINT, *GGUF_WHOLE) or name not in known:
+        return None
+    experts = format_presets.find_mix(f"{known[name].name}_moe")
+    if experts is not None and any(t.role is Role.EXPERT for layer in architecture.layers for t in layer.tensors):
+        return experts
+    if name in format_presets.mix_names():
+        return None
+    bits = known[name].bits_per_element
+    mixes = (mix for mix in map(format_presets.find_mix, format_presets.mix_names()) if mix is not None)
+    nearest = min(mixes, key=lambda mix: abs(mix.format.bits_per_element - bits))
+    raise PlannerError(
+        f"{engine} reads GGUF files, and none is in {name}: name a file type, such as {nearest.name}, or for a count "
+        "without a file another engine."
+    )
 
 
 def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:

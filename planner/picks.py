@@ -14,17 +14,26 @@ from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
+from planner.native_files import READ_GGUF
 from planner.presets import ModelPreset, load_preset
-from planner.quality import quality_words
 from planner.records import dataclass
-from planner.which import MADE_WHILE_LOADING, MINIMUM, Match, check_device, formats_for, may_fit
+from planner.which import (
+    COARSE_BITS,
+    MADE_WHILE_LOADING,
+    MINIMUM,
+    Match,
+    check_device,
+    formats_for,
+    is_coarse,
+    match_quality,
+    may_fit,
+    preset_names,
+)
 
 SHOWN = 15
 LARGER = 3
 """How many models with a part in main memory are shown beside them."""
 RECENT = timedelta(days=730)
-COARSE_BITS = 4
-"""A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
 LONGER = 4
 """How many times the context that was asked for is tried as a longer one."""
 LARGEST = 3
@@ -59,7 +68,9 @@ def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> l
     device = check_device(choices)
     found: dict[int, list[Pick]] = {_KNOWN: [], _UNKNOWN: [], _COARSE: []}
     for _, preset in _in_order(choices, weights):
-        tried = [name for name in weights if may_fit(preset, name, choices, device)]
+        tried = [
+            name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
+        ]
         pick = _best(choices, preset, tried)
         if pick is not None and pick.get not in [other.get for other in found[_KNOWN] if other.get]:
             found[_rank(pick)].append(pick)
@@ -98,7 +109,7 @@ def longer_context(choices: Choices, pick: Pick) -> tuple[int, int] | None:
 def pick_row(pick: Pick) -> Row:
     """For tables and JSON. *host_bytes* lie in main memory beside what is on the card."""
     match = pick.match
-    words, model = quality_words(match.weights, match.parameters)
+    words, model = match_quality(match)
     return {
         "model": match.model,
         "weights": match.weights,
@@ -113,7 +124,7 @@ def pick_row(pick: Pick) -> Row:
 
 def file_row(engine: str, match: Match) -> Row:
     """One model's file on the asked device, whether it fits or not; the device is the same in every row."""
-    words, model = quality_words(match.weights, match.parameters)
+    words, model = match_quality(match)
     return {
         "weights": match.weights,
         "get": how_to_get(engine, match.name, match.weights) or None,
@@ -129,14 +140,14 @@ def file_row(engine: str, match: Match) -> Row:
 
 def how_to_get(engine: str, model: str, weights: str) -> str:
     """What *engine* pulls *model* in *weights* by; empty where that is not known."""
-    if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine != "ollama":
+    if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine not in READ_GGUF:
         found = hub_id(model)
         return found if "/" in found else ""
     if engine in ("ollama", MINIMUM):
         return pull_name(model, weights) or (checkpoint_id(model, weights) or "" if engine == MINIMUM else "")
     repository = gguf_repository(model, weights)
     if engine in ("llama_cpp", "ik_llama_cpp"):
-        return f"{repository}:{weights.upper()}" if repository else ""
+        return repository or ""
     return checkpoint_id(model, weights) or ""
 
 
@@ -147,7 +158,8 @@ def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool
     newest = max(preset.release for preset in models if isinstance(preset.release, date))
 
     def usefulness(preset: ModelPreset) -> tuple[bool, bool]:
-        can_be_had = any(how_to_get(choices.engine, preset.name, name) for name in weights)
+        names = preset_names(choices.engine, preset, weights)
+        can_be_had = any(how_to_get(choices.engine, preset.name, name) for name in names)
         return can_be_had, isinstance(preset.release, date) and preset.release >= newest - RECENT
 
     def order(pair: tuple[tuple[bool, bool], ModelPreset]) -> tuple[tuple[bool, bool], int, str]:
@@ -169,7 +181,7 @@ def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> Pick
         if pick is None:
             continue
         first = first or pick
-        if pick.get and (not _is_coarse(pick.match) or _is_coarse(first.match)):
+        if pick.get and (not is_coarse(pick.match) or is_coarse(first.match)):
             return pick
     return first
 
@@ -192,14 +204,15 @@ def _planned(choices: Choices, preset: ModelPreset, weights: str, setting: str =
 def _offloaded(choices: Choices, weights: Sequence[str], candidates: Iterable[ModelPreset]) -> Iterator[Pick]:
     """Each of *candidates* in the smallest format that can be had and is not coarse, with a part in main memory."""
     for preset in candidates:
-        names = [name for name in weights if how_to_get(choices.engine, preset.name, name)]
+        tried = preset_names(choices.engine, preset, weights)
+        names = [name for name in tried if how_to_get(choices.engine, preset.name, name)]
         for name in reversed(names):
             try:
                 chosen = as_fit_chooses(replace(choices, model=preset.name, weights=name), load_preset(preset.name))
             except PlannerError:
                 break
             pick = chosen and _planned(choices, preset, name, chosen[1].set[-1])
-            if pick is None or not _is_coarse(pick.match):
+            if pick is None or not is_coarse(pick.match):
                 if pick and _is_bearable(pick):
                     yield pick
                 break
@@ -225,11 +238,6 @@ def _can_offload(choices: Choices) -> bool:
 
 def _rank(pick: Pick) -> int:
     """Which group a pick belongs to."""
-    if _is_coarse(pick.match):
+    if is_coarse(pick.match):
         return _COARSE
     return _KNOWN if pick.get else _UNKNOWN
-
-
-def _is_coarse(match: Match) -> bool:
-    """By all of its weights, on the card or outside."""
-    return 8 * (match.weights_bytes + match.outside_weights_bytes) < COARSE_BITS * match.parameters

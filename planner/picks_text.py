@@ -7,9 +7,8 @@ from planner.choices import Choices
 from planner.cli_text import listing_text
 from planner.formats import CHECKPOINT
 from planner.picks import Pick, longer_context, pick_row
-from planner.quality import quality_words
 from planner.units import format_bytes
-from planner.which import MINIMUM
+from planner.which import MINIMUM, match_quality
 
 COMMANDS = {
     "ollama": "ollama pull",
@@ -47,7 +46,7 @@ def pick_sentence(pick: Pick, choices: Choices, longer: tuple[int, int] | None) 
         if pick.context_tokens is None
         else f"up to **{pick.context_tokens:,} tokens** for {users} stay"
     )
-    words, model = quality_words(match.weights, match.parameters)
+    words, model = match_quality(match)
     sentences = [
         f"Its weights take **{format_bytes(match.weights_bytes)}** of {match.device}, and {stays} on it",
         f"{format_bytes(match.host_bytes)} lie in main memory" if match.host_bytes else "",

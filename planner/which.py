@@ -18,6 +18,8 @@ from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
+from planner.native_files import READ_GGUF, native_names, tried_names
+from planner.quality import quality_words
 from planner.records import dataclass
 from planner.weights import parameters
 
@@ -30,10 +32,11 @@ GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
 ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
 """The better first: the first that fits is the one to take."""
 MINIMUM = "minimum"
+COARSE_BITS = 4
+"""A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
 _SURE_SHARE = 0.9
 """Of what a publisher counts, so much is loaded in any case; the rest may be layers for prediction, or towers."""
 _Prepared = tuple[Chosen, tuple[RankBudget, ...]]
-_READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,9 @@ class Match:
     *sure_context_tokens*: the longest for the asked users when all that is assumed turns out large.
 
     *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
-    the machine's own memory, *outside_weights_bytes* of them are weights. *warnings* are what a plan of it would say.
+    the machine's own memory, *outside_weights_bytes* of them are weights. *is_native*: the file is as published.
+    *shares*: over how many devices its weights are split.
+    *warnings* are what a plan of it would say.
     """
 
     model: str
@@ -63,6 +68,8 @@ class Match:
     max_context_tokens: int | None
     max_users: int | None
     model_limit_tokens: int | None
+    is_native: bool
+    shares: int
     warnings: tuple[str, ...]
 
 
@@ -71,15 +78,15 @@ def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...
 
     Without an engine it is what those read that run on *device*.
     """
-    if engine in _READ_GGUF:
-        return GGUF_WEIGHTS
+    if engine in READ_GGUF:
+        return (CHECKPOINT, *GGUF_WEIGHTS)
     if engine != MINIMUM:
         made = MADE_WHILE_LOADING.get(engine)
         return (CHECKPOINT, *((made,) if made else ()), *WEIGHTS[1:], AWQ)
     engines = engines_on(device)
     # transformers reads checkpoints on every device; it is the kernels of servers that their formats need.
-    served = [name for name in engines if name not in (*_READ_GGUF, "transformers")]
-    read = {CHECKPOINT, *(GGUF_WEIGHTS if set(_READ_GGUF) & set(engines) else ()), *(WEIGHTS if served else ())}
+    served = [name for name in engines if name not in (*READ_GGUF, "transformers")]
+    read = {CHECKPOINT, *(GGUF_WEIGHTS if set(READ_GGUF) & set(engines) else ()), *(WEIGHTS if served else ())}
     return tuple(name for name in ALL_WEIGHTS if name in read)
 
 
@@ -95,6 +102,7 @@ def runs_on(engine: str, device: Device) -> bool:
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
     """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
+    weights = tried_names(choices.engine, architecture, weights)
     prepared = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
@@ -122,7 +130,9 @@ def models_for(choices: Choices, weights: Sequence[str], first_only: bool = Fals
     for preset in presets.models():
         if preset.config.get("nominal_parameters"):
             continue
-        tried = [name for name in weights if may_fit(preset, name, choices, device)]
+        tried = [
+            name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
+        ]
         possible = _possible(replace(choices, model=preset.name), presets.load_preset(preset.name), tried)
         tries = (_match(chosen, ranks, chosen.deployment.device) for chosen, ranks in possible)
         found += islice((match for match in tries if match.state is State.FITS), 1 if first_only else None)
@@ -155,15 +165,22 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     Of formats that come out equally large, the first by name stands for all.
     """
     engine = choices.engine
-    mixes = format_presets.mix_names() if engine == "minimum" or engine in _READ_GGUF else ()
-    named = default_weights(engine, check_device(choices))
+    mixes = format_presets.mix_names() if engine == "minimum" or engine in READ_GGUF else ()
+    named = tried_names(engine, architecture, default_weights(engine, check_device(choices)))
     found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
-    published = next((match.weights_bytes for match in found if match.weights == CHECKPOINT), None)
+    published = min((match.weights_bytes for match in found if match.is_native), default=None)
     by_size: dict[int, Match] = {}
     for match in found:
-        if published is None or match.weights == CHECKPOINT or match.weights_bytes < published:
+        if published is None or match.is_native or match.weights_bytes < published:
             by_size.setdefault(match.weights_bytes, match)
     return sorted(by_size.values(), key=lambda match: -match.weights_bytes)
+
+
+def preset_names(engine: str, preset: presets.ModelPreset, weights: Sequence[str]) -> tuple[str, ...]:
+    """``tried_names`` for a preset, which is read only where its checkpoint is quantised."""
+    if engine in READ_GGUF and "quantization_config" not in str(preset.config):
+        return tuple(name for name in weights if name != CHECKPOINT)
+    return tried_names(engine, presets.load_preset(preset.name), weights)
 
 
 def may_fit(preset: presets.ModelPreset, weights: str, choices: Choices, device: Device) -> bool:
@@ -218,8 +235,21 @@ def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Mat
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
         model_limit_tokens=chosen.architecture.max_position_embeddings,
+        shares=chosen.deployment.tensor_parallel * chosen.deployment.pipeline_parallel,
+        is_native=scheme.name in native_names(chosen.deployment.engine, chosen.architecture),
         warnings=warnings_for(chosen.architecture, chosen.deployment, workload),
     )
+
+
+def is_coarse(match: Match) -> bool:
+    """Whether it has too few bits a parameter, of all its weights, on the card or outside; never as published."""
+    bits = 8 * (match.weights_bytes * match.shares + match.outside_weights_bytes)
+    return not match.is_native and bits < COARSE_BITS * match.parameters
+
+
+def match_quality(match: Match) -> tuple[str, str]:
+    """What the file costs in quality, and where that was read; a model as it is published costs nothing."""
+    return quality_words(CHECKPOINT if match.is_native else match.weights, match.parameters)
 
 
 def device_row(match: Match) -> Row:

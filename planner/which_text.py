@@ -6,10 +6,9 @@ from planner.answer import Answer
 from planner.budget import State
 from planner.deciding import Where
 from planner.formats import CHECKPOINT
-from planner.quality import quality_words
 from planner.units import format_bytes, format_size
 from planner.verdict import asked
-from planner.which import Match
+from planner.which import Match, is_coarse, match_quality
 
 STATE_WORDS = {
     State.FITS: "fits",
@@ -27,6 +26,8 @@ def file_title(matches: Sequence[Match]) -> str:
         return f"No file of {smallest.model} fits: the smallest is {_short_words(smallest)}"
     if best.weights == CHECKPOINT:
         return f"Take {best.model} as published: it fits"
+    if is_coarse(best):
+        return f"{best.model} fits only in {best.weights}, too coarse to be the one to take"
     return f"Take {best.model} in {best.weights}: the largest file that fits"
 
 
@@ -45,8 +46,10 @@ def file_sentence(matches: Sequence[Match], answer: Answer) -> str:
     if best is None:
         return f"Asked for were {asked(answer)} on {cards(matches[0], answer)}: ask for less, or take a larger card."
     each = " a card" if answer.device_count > 1 else ""
-    words, model = quality_words(best.weights, best.parameters)
+    words, model = match_quality(best)
     loss = f" It costs {words}, read on {model}." if model else ""
+    if is_coarse(best):
+        loss += " Ask for fewer users or less context, or take a smaller model."
     return (
         f"In {weights_words(best)} it weighs **{format_bytes(best.weights_bytes)}**{each}. With {asked(answer)} on "
         f"{cards(best, answer)} **{format_bytes(best.free_bytes)}** stay free, room for {room_words(best)}.{loss}"
@@ -100,7 +103,7 @@ def cards(match: Match, answer: Answer) -> str:
 
 
 def _loss(match: Match) -> str:
-    words, model = quality_words(match.weights, match.parameters)
+    words, model = match_quality(match)
     return f" ({words} on {model})" if model else ""
 
 

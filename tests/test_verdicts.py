@@ -14,6 +14,7 @@ from planner.cli import main
 from planner.deciding import Where
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.native_files import READ_GGUF
 from planner.verdict import verdict
 from planner.which import WEIGHTS, default_weights, formats_for, runs_on
 from planner.which_text import file_title
@@ -43,7 +44,7 @@ def plans(engine: str) -> Iterator[Answer]:
                         model=model,
                         device=device,
                         engine=engine,
-                        weights="q4_k_m" if engine in PLACED else "int4-g128",
+                        weights="q4_k_m" if engine in READ_GGUF else "int4-g128",
                         context=context,
                         set=settings,
                         host_memory=host_memory,

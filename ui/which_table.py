@@ -7,9 +7,8 @@ import streamlit as st
 from planner.budget import State
 from planner.choices import Choices
 from planner.formats import CHECKPOINT
-from planner.quality import quality_words
 from planner.units import format_bytes
-from planner.which import Match
+from planner.which import Match, match_quality
 from planner.which_text import STATE_WORDS
 from ui import own_config
 from ui.html_table import html_table
@@ -90,7 +89,7 @@ def most_cell(match: Match) -> str:
 
 def quality_cell(match: Match) -> str:
     """What the format costs, and of which model and on which text that was read."""
-    words, model = quality_words(match.weights, match.parameters)
+    words, model = match_quality(match)
     return f"{words}\n{model}" if model else words
 
 

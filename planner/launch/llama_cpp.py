@@ -8,6 +8,7 @@ from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
 from planner.downloads import gguf_repository, pulled
 from planner.draft import EAGLE, NGRAM, Draft
+from planner.engine_data import ints_text, parse_ints
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import Launch, options_of, shell, whole_number, words_of
@@ -35,6 +36,10 @@ SWITCHES = {
     "no_mmproj": "--no-mmproj",
 }
 IN_MIB = {"cache_ram": "--cache-ram", "fit_target": "--fit-target"}
+EXPERTS = r"blk\.({layers})\.ffn_(up|down|gate_up|gate)_(ch|)exps=CPU"
+"""Tensors of experts of some layers, as --fit names them: common/fit.cpp, get_overflow_pattern."""
+MOST_LAYERS = 999
+"""Shares above this are of memory, which a plan takes by itself, and not layers."""
 NAMELESS = {NGRAM: "ngram-simple", EAGLE: "draft-eagle3"}
 """Drafts that are no smaller model, as --spec-type has them."""
 SMALLER_MODEL, MTP_TYPE, NGRAM_LENGTH = "draft-simple", "draft-mtp", "--spec-ngram-simple-size-m"
@@ -52,7 +57,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     files, notes = made_from_checkpoint(choices, deployment, file)
     source = ["--model", file]
     if repository is not None:
-        source, files = ["--hf-repo", f"{repository}:{deployment.weights.name.upper()}"], ""
+        source, files = ["--hf-repo", repository], ""
     words = ["llama-server", *source, *_options(choices, chosen)]
     return Launch(text=shell(words), language="sh", notes=(*notes, *_draft_notes(choices, deployment)), files=files)
 
@@ -79,7 +84,12 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     for name, option in IN_MIB.items():
         if name in settings.given:
             yield from (option, str(settings.values[name] // MIB))
-    if (count := deployment.pipeline_parallel) > 1:
+    if "cpu_moe_layers" in settings.given:
+        layers = "|".join(map(str, settings.values["cpu_moe_layers"]))
+        yield from ("--override-tensor", EXPERTS.format(layers=layers))
+    if "tensor_split" in settings.given:
+        yield from ("--tensor-split", ",".join(map(str, settings.values["tensor_split"])))
+    elif (count := deployment.pipeline_parallel) > 1:
         shares = (card.memory_bytes >> 20 for card in deployment.stages) if deployment.cards else repeat(1, count)
         yield from ("--tensor-split", ",".join(map(str, shares)))
     if deployment.draft is not None:
@@ -132,7 +142,7 @@ def parse(text: str, like: Choices) -> Choices:
     flags = {option: f"set.{name}" for name, option in VALUES.items()}
     flags |= {"--model": "model", "--hf-repo": "repository", "-hf": "repository"}
     flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--fit": "set.fit"}
-    flags |= {option: name for name, option in IN_MIB.items()}
+    flags |= {option: name for name, option in IN_MIB.items()} | {"--override-tensor": "experts"}
     flags |= {"--cache-type-k": "kv_cache_k", "--cache-type-v": "kv_cache_v"}
     switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
     flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
@@ -151,7 +161,13 @@ def parse(text: str, like: Choices) -> Choices:
             case "n_ctx":
                 n_ctx = value
             case "cards":
-                found = found if like.devices else replace(found, pipeline_parallel=len(value.split(",")))
+                found = (
+                    _with_split(found, value)
+                    if like.devices
+                    else replace(_with_split(found, value), pipeline_parallel=len(value.split(",")))
+                )
+            case "experts":
+                found = replace(found, set=(*found.set, f"cpu_moe_layers={_expert_layers(value)}"))
             case "kv_cache_k" | "kv_cache_v":
                 ours = {theirs: ours for ours, theirs in CACHE_TYPES.items()}
                 found = replace(found, **{name: ours.get(value, value)})  # type: ignore[arg-type]
@@ -169,6 +185,22 @@ def parse(text: str, like: Choices) -> Choices:
                 raise PlannerError(f"llama-server has no use for the word {value[:40]!r}.")
     found = _with_draft(found, draft)
     return found if not n_ctx else replace(found, context=_slot_tokens(found, n_ctx))
+
+
+def _with_split(found: Choices, value: str) -> Choices:
+    """Layers a card as a setting; equal cards, and cards by their memory, need none."""
+    shares = parse_ints(value) or ()
+    is_stated = any(share != 1 for share in shares) and max(shares, default=0) <= MOST_LAYERS
+    return replace(found, set=(*found.set, f"tensor_split={value}")) if is_stated else found
+
+
+def _expert_layers(pattern: str) -> str:
+    """The layers that ``EXPERTS`` names."""
+    head, _, tail = EXPERTS.partition("{layers}")
+    layers = parse_ints(pattern.removeprefix(head).removesuffix(tail).replace("|", ","))
+    if layers is None or not (pattern.startswith(head) and pattern.endswith(tail)):
+        raise PlannerError(f"--override-tensor {pattern[:60]!r} is read only where it names layers' experts.")
+    return ints_text(layers)
 
 
 def _with_draft(found: Choices, said: Mapping[str, str]) -> Choices:

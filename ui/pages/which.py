@@ -73,9 +73,9 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         ("Costs in quality", which_table.quality_cell),
     )
     usual = default_weights(engine, choose_cards(plan.choices)[0])
-    first = [match for match in matches if match.weights in usual]
+    first = [match for match in matches if match.is_native or match.weights in usual]
     best = best_file(first)
-    others = [match for match in matches if match.weights not in usual]
+    others = [match for match in matches if match not in first]
     which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best)
     if others:
         with st.expander(f"{len(others)} more file types", key="others"):

@@ -3,11 +3,12 @@
 from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines.base import Rank
+from planner.engines.llama_cpp.options import PLACEMENT
 from planner.logs.devices import cards
 from planner.logs.readings import Start
 
 SPLIT = ("pipeline_parallel",)
-PLACED = ("weights", "n_gpu_layers", "n_cpu_moe", "cpu_moe", *SPLIT)
+PLACED = ("weights", *sorted(PLACEMENT), *SPLIT)
 
 
 def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_bytes: int) -> tuple[MeasuredItem, ...]:

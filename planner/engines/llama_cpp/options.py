@@ -6,7 +6,7 @@ from planner.errors import PlannerError
 from planner.formats import NumberFormat
 from planner.records import dataclass
 
-PLACEMENT = frozenset(("n_gpu_layers", "n_cpu_moe", "cpu_moe"))
+PLACEMENT = frozenset(("n_gpu_layers", "n_cpu_moe", "cpu_moe", "cpu_moe_layers", "tensor_split"))
 """Settings of what lies on cards: with any of them given --fit leaves everything as it is."""
 MAX_SEQUENCES = 256
 """``LLAMA_MAX_SEQ``: no server has more slots."""

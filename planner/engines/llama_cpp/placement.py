@@ -54,6 +54,7 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
     offloaded = number + 1 if asked is None else min(asked, number + 1)
     first = number + 1 - offloaded if settings.rule("output_first") else max(0, number - offloaded)
     has_output = offloaded > (0 if settings.rule("output_first") else number)
+    cpu_moe_layers = frozenset(settings.values["cpu_moe_layers"] or ())
     cpu_moe = number if settings.flag("cpu_moe") else settings.values["n_cpu_moe"]
     count = deployment.pipeline_parallel
     if count > number:
@@ -66,7 +67,7 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         if index < first:
             on_host.append(layer)
             continue
-        card, rest = split.layer(layer, keeps_experts=index >= cpu_moe)
+        card, rest = split.layer(layer, keeps_experts=index >= cpu_moe and index not in cpu_moe_layers)
         on_cards[card_of(min(index, number) - first)].append(card)
         if rest is not None:
             on_host.append(rest)
@@ -108,9 +109,16 @@ def _keeps_all(mixer: Mixer) -> Mixer:
 
 
 def _card_of(deployment: Deployment, parts: int) -> Callable[[int], int]:
-    """Which card takes which of *parts*, layers and the output: each as many as its share of all cards' memory."""
-    ends_bytes = list(accumulate(card.memory_bytes for card in deployment.stages))
-    return lambda part: bisect_right(ends_bytes, part * ends_bytes[-1] // parts)
+    """Which card takes which of *parts*, layers and the output: each as many as its share, which is stated or that of
+    all cards' memory."""
+    stated = deployment.settings.values["tensor_split"]
+    if stated is not None and (len(stated) != len(deployment.stages) or not sum(stated)):
+        raise PlannerError(
+            f"tensor_split has {len(stated)} shares for {len(deployment.stages)} cards: give one a card, not all of "
+            "them 0."
+        )
+    ends = list(accumulate(stated or (card.memory_bytes for card in deployment.stages)))
+    return lambda part: bisect_right(ends, part * ends[-1] // parts)
 
 
 def _largest(tensors: Iterable[Tensor], deployment: Deployment) -> int:

@@ -1,0 +1,56 @@
+"""Models that are published in few bits: the files that engines read of them as they are, without another rounding."""
+
+from collections.abc import Sequence
+
+from planner.architecture import Architecture, distinct_layers
+from planner.downloads import ollama_tag
+from planner.format_presets import find_mix, mix_names
+from planner.formats import CHECKPOINT, NumberFormat, Role
+
+READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
+FEW_BITS = 8
+"""A checkpoint with weights of fewer bits than this was trained or tuned for them."""
+
+
+def published_format(architecture: Architecture) -> NumberFormat | None:
+    """The number format of few bits in which most of its layers' weights are published, if there is one."""
+    elements: dict[NumberFormat, int] = {}
+    for layer, count in distinct_layers(architecture.layers):
+        for tensor in layer.tensors:
+            if tensor.role in (Role.LINEAR, Role.EXPERT):
+                elements[tensor.stored] = elements.get(tensor.stored, 0) + count * tensor.elements
+    most = max(elements, key=lambda number: elements[number], default=None)
+    return most if most is not None and most.bits_per_element < FEW_BITS else None
+
+
+def native_names(engine: str, architecture: Architecture) -> tuple[str, ...]:
+    """The formats in which *engine* reads *architecture* as it is published, the nearest to it first.
+
+    Of the engines that read GGUF only a file whose experts keep their format is one, or what Ollama's library has.
+    """
+    if engine not in READ_GGUF:
+        return (CHECKPOINT,)
+    published = published_format(architecture)
+    if published is None:
+        return ()
+    in_library = (CHECKPOINT,) if engine == "ollama" and ollama_tag(architecture.name, CHECKPOINT) else ()
+    same = f"{published.name}_moe"
+    return (*in_library, *((same,) if same in mix_names() else ()))
+
+
+def tried_names(engine: str, architecture: Architecture, weights: Sequence[str]) -> tuple[str, ...]:
+    """*weights* as they are tried for one model: as published stands for the files that hold it so.
+
+    Beside such a file none that rounds it again to as many bits or more is worth having.
+    """
+    if engine not in READ_GGUF or CHECKPOINT not in weights:
+        return tuple(weights)
+    native = native_names(engine, architecture)
+    published = published_format(architecture) if native else None
+    rest = (name for name in weights if name != CHECKPOINT)
+    return (*native, *(name for name in rest if published is None or _bits(name) < published.bits_per_element))
+
+
+def _bits(name: str) -> float:
+    mix = find_mix(name)
+    return 0 if mix is None else mix.format.bits_per_element

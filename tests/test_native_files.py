@@ -1,0 +1,89 @@
+"""Models published in few bits: their own files come first, and what is no file of an engine is not counted as one."""
+
+from dataclasses import replace
+
+import pytest
+
+from planner import presets
+from planner.answer import answer
+from planner.choices import Choices, choose
+from planner.downloads import gguf_repository, pulled
+from planner.errors import PlannerError
+from planner.formats import CHECKPOINT
+from planner.native_files import native_names, published_format, tried_names
+from planner.picks import picks_for
+from planner.units import MIB
+from planner.which import default_weights, files_for, match_quality
+
+GPT_OSS = ("gpt-oss-20b", "gpt-oss-120b")
+PUBLISHED_IN_FEW_BITS = [
+    preset.name
+    for preset in presets.models()
+    if "quantization_config" in str(preset.config) and published_format(presets.load_preset(preset.name))
+]
+
+
+@pytest.mark.parametrize("model", PUBLISHED_IN_FEW_BITS)
+@pytest.mark.parametrize("engine", ["llama_cpp", "ollama", "ik_llama_cpp", "vllm"])
+def test_nothing_of_more_bits_is_tried_beside_a_file_as_published(engine: str, model: str) -> None:
+    architecture = presets.load_preset(model)
+    native, tried = native_names(engine, architecture), tried_names(engine, architecture, default_weights(engine))
+    assert tried[: len(native)] == native
+    if native and engine != "vllm":
+        assert not {"q8_0", "q6_k", "q5_k_m", "q4_k_m"} & set(tried)
+
+
+@pytest.mark.parametrize("model", GPT_OSS)
+def test_ollama_pulls_gpt_oss_as_its_library_has_it(model: str) -> None:
+    """ollama.com/library: gpt-oss:20b is 13 to 14 GB, gpt-oss:120b 65."""
+    choices = Choices(model=model, device="h100-sxm", engine="ollama")
+    first = files_for(choices, choose(choices).architecture)[0]
+    assert (first.weights, first.is_native, match_quality(first)) == (CHECKPOINT, True, ("none", ""))
+    low, high = {"gpt-oss-20b": (13e9, 14e9), "gpt-oss-120b": (64e9, 66e9)}[model]
+    assert low < first.weights_bytes + first.outside_weights_bytes < high
+
+
+@pytest.mark.parametrize("model", GPT_OSS)
+def test_llama_cpp_pulls_the_file_with_experts_as_published(model: str) -> None:
+    """ggml-org's gpt-oss-20b-mxfp4.gguf has 12,109,566,560 bytes, tokenizer included."""
+    choices = Choices(model=model, device="h100-sxm", engine="llama_cpp")
+    first = files_for(choices, choose(choices).architecture)[0]
+    assert (first.weights, match_quality(first)[0]) == ("mxfp4_moe", "none")
+    assert gguf_repository(model, first.weights) == f"ggml-org/{model}-GGUF"
+    assert pulled(f"ggml-org/{model}-GGUF") == (model, "mxfp4_moe")
+    if model == "gpt-oss-20b":
+        assert 12_090_000_000 < first.weights_bytes + first.outside_weights_bytes < 12_109_566_560
+
+
+def test_picks_have_it_too() -> None:
+    choices = Choices(model="", device="rtx-4090", engine="llama_cpp")
+    gets = [pick.get for pick in picks_for(choices, default_weights("llama_cpp"), count=6)]
+    assert "ggml-org/gpt-oss-20b-GGUF" in gets
+
+
+def weights_on_card(weights: str, engine: str = "llama_cpp") -> float:
+    chosen = choose(
+        Choices(model="gpt-oss-20b", device="rtx-4090", engine=engine, weights=weights, set=("cpu_moe=true",))
+    )
+    return answer(chosen.architecture, chosen.deployment, chosen.workload).weights_bytes / MIB
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "ik_llama_cpp", "ollama"])
+def test_mxfp4_stands_for_the_file_whose_experts_have_it(engine: str) -> None:
+    """With experts in main memory a start of llama.cpp printed 1,242.03 MiB on the card."""
+    assert weights_on_card("mxfp4", engine) == weights_on_card("mxfp4_moe", engine) == pytest.approx(1242.03, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "nearest"), [("int8", "q8_0"), ("fp8", "q8_0"), ("int4", "iq4_xs"), ("int4-g128", "iq4_xs")]
+)
+def test_a_format_of_other_engines_is_refused_with_a_file_type(weights: str, nearest: str) -> None:
+    for engine in ("llama_cpp", "ik_llama_cpp", "ollama"):
+        with pytest.raises(PlannerError, match=f"none is in {weights}: name a file type, such as {nearest}"):
+            choose(Choices(model="qwen3-8b", device="rtx-4090", engine=engine, weights=weights))
+
+
+def test_whole_files_in_16_bits_and_file_types_are_read() -> None:
+    plan = Choices(model="qwen3-8b", device="rtx-4090", engine="llama_cpp")
+    for weights in ("bf16", "fp16", "fp32", *default_weights("llama_cpp")):
+        assert choose(replace(plan, weights=weights)).deployment.weights.name == weights
