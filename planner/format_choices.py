@@ -8,6 +8,8 @@ from planner.formats import CHECKPOINT, GgufMix, NumberFormat, QuantScheme, Role
 QUANTIZE = ("linear", "all")
 GGUF_WHOLE = ("fp32", "fp16", "bf16")
 """Formats of whole files that are no file type with rules of its own."""
+OF_EXPERTS = "_moe"
+"""What follows a format in the name of the file type whose experts have it."""
 MIX = "mix"
 """In place of these where a GGUF file type decides tensor by tensor."""
 
@@ -50,23 +52,32 @@ def sixteen_bit(architecture: Architecture) -> NumberFormat:
     return format_presets.formats()["fp16" if architecture.stored_as == "fp16" else "bf16"]
 
 
-def _file_of(name: str, architecture: Architecture, engine: str) -> GgufMix | None:
-    """The file type that stands for the format *name*; ``None`` where GGUF has the format for whole files."""
+def file_type(name: str, architecture: Architecture) -> str:
+    """The GGUF file type for the format *name*: the one whose experts have it, else the nearest in bits.
+
+    What GGUF has for whole files is its own, and so is a name that is no format.
+    """
     known = format_presets.formats()
-    if name in (CHECKPOINT, *GGUF_WHOLE) or name not in known:
-        return None
-    experts = format_presets.find_mix(f"{known[name].name}_moe")
-    if experts is not None and any(t.role is Role.EXPERT for layer in architecture.layers for t in layer.tensors):
+    if name in (CHECKPOINT, *GGUF_WHOLE, *format_presets.mix_names()) or name not in known or architecture.nominal:
+        return name
+    experts = f"{known[name].name}{OF_EXPERTS}"
+    has_experts = any(t.role is Role.EXPERT for layer in architecture.layers for t in layer.tensors)
+    if has_experts and format_presets.find_mix(experts) is not None:
         return experts
-    if name in format_presets.mix_names():
-        return None
     bits = known[name].bits_per_element
     mixes = (mix for mix in map(format_presets.find_mix, format_presets.mix_names()) if mix is not None)
-    nearest = min(mixes, key=lambda mix: abs(mix.format.bits_per_element - bits))
-    raise PlannerError(
-        f"{engine} reads GGUF files, and none is in {name}: name a file type, such as {nearest.name}, or for a count "
-        "without a file another engine."
-    )
+    return min(mixes, key=lambda mix: abs(mix.format.bits_per_element - bits)).name
+
+
+def _file_of(name: str, architecture: Architecture, engine: str) -> GgufMix | None:
+    """The file that stands for the format *name*, ``None`` where it has none of its own; refused where none has it."""
+    file = file_type(name, architecture)
+    if file != name and not file.endswith(OF_EXPERTS):
+        raise PlannerError(
+            f"{engine} reads GGUF files, and none is in {name}: name a file type, such as {file}, or for a count "
+            "without a file another engine."
+        )
+    return format_presets.find_mix(file) if file != name else None
 
 
 def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:

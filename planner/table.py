@@ -9,8 +9,10 @@ from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_device
 from planner.export import Row
+from planner.format_choices import file_type
 from planner.kv_cache import bytes_per_token_at
 from planner.model_files import load_model
+from planner.native_files import READ_GGUF
 from planner.records import dataclass
 
 
@@ -51,11 +53,16 @@ def table(
     rows: list[TableRow] = []
     for model in models:
         architecture = load_model(model, base.online) if isinstance(model, str) else model
-        for name in weights:
+        for name in dict.fromkeys(_stored(name, architecture, base.engine) for name in weights):
             chosen = choose(replace(base, device=None, memory="1GiB", weights=name), architecture)
             ranks = prepare(architecture, chosen.deployment)
             rows += [_row(chosen, on_device(ranks, device)) for device in devices]
     return tuple(rows)
+
+
+def _stored(name: str | None, architecture: Architecture, engine: str) -> str | None:
+    """The format, or where *engine* reads GGUF files the type of such a file that is nearest to it."""
+    return name if name is None or engine not in READ_GGUF else file_type(name, architecture)
 
 
 def _row(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> TableRow:

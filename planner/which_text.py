@@ -23,7 +23,7 @@ def file_title(matches: Sequence[Match]) -> str:
     best = best_file(matches)
     if best is None:
         smallest = matches[-1]
-        return f"No file of {smallest.model} fits: the smallest is {_short_words(smallest)}"
+        return f"No file of {smallest.model} fits: the smallest {_short_words(smallest)}"
     if best.weights == CHECKPOINT:
         return f"Take {best.model} as published: it fits"
     if is_coarse(best):
@@ -36,8 +36,8 @@ def _short_words(match: Match) -> str:
     memory = match.deciding
     whose = "" if memory.where is Where.CARD else f" for {memory.where}"
     if memory.spare_bytes < 0:
-        return f"{format_bytes(-memory.spare_bytes)} too big{whose}"
-    return f"not sure to, up to {format_bytes(max(0, -memory.spare_low_bytes))} too big{whose}"
+        return f"is {format_bytes(-memory.spare_bytes)} too big{whose}"
+    return f"may be up to {format_bytes(max(0, -memory.spare_low_bytes))} too big{whose}"
 
 
 def file_sentence(matches: Sequence[Match], answer: Answer) -> str:

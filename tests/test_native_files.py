@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.native_files import native_names, published_format, tried_names
 from planner.picks import picks_for
+from planner.table import table
 from planner.units import MIB
 from planner.which import default_weights, files_for, match_quality
 
@@ -87,3 +88,12 @@ def test_whole_files_in_16_bits_and_file_types_are_read() -> None:
     plan = Choices(model="qwen3-8b", device="rtx-4090", engine="llama_cpp")
     for weights in ("bf16", "fp16", "fp32", *default_weights("llama_cpp")):
         assert choose(replace(plan, weights=weights)).deployment.weights.name == weights
+
+
+def test_a_table_has_the_nearest_file_type_in_place_of_such_a_format() -> None:
+    base = Choices(model="", engine="llama_cpp")
+    cells = table(["qwen3-8b", "7b-class"], ["24GiB"], ["fp16", "int8", "q8_0", "int4-g128"], base)
+    assert [(cell.name, cell.weights) for cell in cells] == [
+        *(("qwen3-8b", name) for name in ("fp16", "q8_0", "iq4_xs")),
+        *(("7b-class", name) for name in ("fp16", "int8", "q8_0", "int4-g128")),
+    ]

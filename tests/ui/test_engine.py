@@ -153,7 +153,7 @@ def test_what_lies_in_main_memory_has_a_table_and_a_limit_of_its_own(open_app: O
     link = {"model": "qwen3-30b-a3b", "engine": "llama_cpp", "weights": "q4_k_m", "set": "n_cpu_moe=40"}
     choices = Choices(
         model="qwen3-30b-a3b", device="rtx-4090", engine="llama_cpp", weights="q4_k_m", set=("n_cpu_moe=40",),
-        context=8_192, users=4,
+        context=8_192, users=1,
     )  # fmt: skip
     chosen = choose(choices)
     found = answer(chosen.architecture, chosen.deployment, chosen.workload)

@@ -1,6 +1,7 @@
 """The Which page: the file for this card, the cards for this model, the models for this card."""
 
 import json
+import re
 
 import pytest
 
@@ -116,3 +117,15 @@ def test_no_format_to_try_is_no_error(open_app: OpenApp) -> None:
     app.button_group(key="tried").set_value([]).run()
     assert not app.exception
     assert app.title[0].value == "No model known here fits GeForce RTX 4090"
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "ollama"])
+def test_a_machine_of_ones_own_has_one_user_and_no_coarse_file_is_the_one_to_take(
+    open_app: OpenApp, engine: str
+) -> None:
+    app = open_app(PAGE, device="rtx-4060-laptop", engine=engine)
+    assert app.number_input(key="users").value == 1
+    assert re.fullmatch(r"Take Llama-3\.1-8B in q[45]_.*: the largest file that fits", app.title[0].value)
+    for users in ("2", "4"):
+        title = open_app(PAGE, device="rtx-4060-laptop", engine=engine, users=users).title[0].value
+        assert title.endswith("too coarse to be the one to take") or title.startswith("No file of Llama-3.1-8B fits")
