@@ -14,7 +14,7 @@ from measure.compare import comparison
 from measure.fitting import measured_items, measured_speed
 from measure.records import Outcome, Record, newest, read
 from planner.borders import validate
-from planner.calibration import CalibrationProfile, MeasuredPass, Subject
+from planner.calibration import SHAPE, CalibrationProfile, MeasuredPass, Subject
 from planner.errors import PlannerError
 from planner.log_cards import device_named
 from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
@@ -30,7 +30,7 @@ NOISY = 0.3
 """Held-out times further off than this, in the median, are not of the machine alone."""
 SCATTERED = 1.0
 """A single one further off than this is not either."""
-NAMES = ("model", "model_name", "attention")
+NAMES = ("model", "model_name", SHAPE, "changes", "attention")
 _KEYS = [field.name for field in fields(MeasuredPass)]
 
 
@@ -39,7 +39,10 @@ def calibrate(folder: Path) -> CalibrationProfile:
     records = [record for name in READ_FROM for record in newest(read(folder / f"{name}.jsonl"))]
     measured = [record for record in records if record.outcome is Outcome.MEASURED and list(_passes(record))]
     if not measured:
-        raise PlannerError(f"{folder} has no readings to calibrate from: run prefill-decode and batching first.")
+        advice = "run prefill-decode and batching first"
+        if records:
+            advice = "what was read says no model's shape; run prefill-decode and batching with --again"
+        raise PlannerError(f"{folder} has no readings to calibrate from: {advice}.")
     last = max(measured, key=lambda record: record.date)
     if lacking := [key for key in NEEDED if key not in last.conditions]:
         raise PlannerError(f"The readings in {folder} do not say their {', '.join(lacking)}: measure again.")
@@ -51,9 +54,9 @@ def profile_of(
     passes: tuple[MeasuredPass, ...], conditions: Mapping[str, Any], row: Mapping[str, Any], date: str
 ) -> CalibrationProfile:
     """The profile of *passes*; *row* is one of theirs and says which model and attention they were of."""
-    title = str(conditions["device"])
+    title, copy = str(conditions["device"]), " (a small copy)" if row["changes"] else ""
     return CalibrationProfile(
-        title=f"{title}, {ENGINE} {conditions['transformers']}, {row['model']} in {conditions['dtype']}",
+        title=f"{title}, {ENGINE} {conditions['transformers']}, {row['model']}{copy} in {conditions['dtype']}",
         subject=Subject(
             model="",
             engine=ENGINE,
@@ -63,7 +66,8 @@ def profile_of(
             is_machine=True,
         ),
         conditions={
-            "model": str(row["model_name"]),
+            "model": f"{row['model_name']}{copy}",
+            SHAPE: str(row[SHAPE]),
             "kv_cache": str(conditions["dtype"]),
             "attention": str(row["attention"]),
             "date": date,

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from measure.experiments import EXPERIMENTS
+from measure.options import OF_A_MODEL, check_options
 from measure.progress import FORMS
 from measure.records import output_folder
-from measure.setup import ATTENTION, DTYPES, SCALES, Setup
+from measure.setup import ATTENTION, DTYPES, SCALES, TRAINED, Setup
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.units import format_bytes
@@ -77,9 +78,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_setup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", default="", help="a preset (random weights), folder, Hugging Face id, or smollm2; default smollm2"
+        "--model",
+        default="",
+        help=f"a preset (random weights), folder, Hugging Face id, or {TRAINED}, which is the default; a GGUF file for "
+        "engine",
     )
-    parser.add_argument("--scale", choices=SCALES, default="full", help="small: a small copy of a preset")
+    parser.add_argument("--scale", choices=SCALES, default="full", help="small: a small copy with random weights")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, xpu or mps")
     parser.add_argument("--dtype", choices=DTYPES, help="default fp32 on a CPU, bf16 elsewhere")
     parser.add_argument("--attention", choices=ATTENTION, default="auto")
@@ -120,6 +124,8 @@ def _all(arguments: argparse.Namespace) -> int:
 def _measure(names: list[str], arguments: argparse.Namespace, report: str | None = None) -> int:
     from measure.session import Session
 
+    if len(names) == 1:
+        check_options(names[0], _given(arguments))
     signal.signal(signal.SIGTERM, _interrupt)
     session = Session(_setup(arguments), arguments.output, arguments.progress, arguments.again)
     results = session.measure(names)
@@ -147,6 +153,12 @@ def _setup(arguments: argparse.Namespace) -> Setup:
         online=arguments.online,
         quick=arguments.quick,
     )
+
+
+def _given(arguments: argparse.Namespace) -> list[str]:
+    """The options of what is measured that are not at their defaults."""
+    defaults = vars(_parser().parse_args(["run", ""]))
+    return [name for name in OF_A_MODEL | {"draft"} if getattr(arguments, name) != defaults[name]]
 
 
 def _hardware(arguments: argparse.Namespace) -> int:

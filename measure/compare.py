@@ -61,7 +61,7 @@ def _pairs(record: Record, row: dict[str, Any]) -> list[dict[str, Any]]:
                 {
                     "experiment": record.experiment,
                     "case": f"{record.case}{_shape(record, row)}",
-                    "model": str(row.get("model", "")),
+                    "model": _model(record, row),
                     "dtype": str(record.conditions.get("dtype", "")),
                     "device": str(record.conditions.get("device", "")),
                     "quantity": quantity,
@@ -72,6 +72,11 @@ def _pairs(record: Record, row: dict[str, Any]) -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+def _model(record: Record, row: dict[str, Any]) -> str:
+    copy = " (a small copy)" if record.conditions.get("model_changes") else ""
+    return f"{row['model']}{copy}" if "model" in row else ""
 
 
 def _shape(record: Record, row: dict[str, Any]) -> str:

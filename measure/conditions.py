@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from measure.instruments.base import Instrument
+from measure.models import find_source
 from measure.setup import Setup
 
 
-def conditions(setup: Setup, instrument: Instrument, model_changes: str = "") -> dict[str, Any]:
+def conditions(setup: Setup, instrument: Instrument) -> dict[str, Any]:
     """Everything that must be equal for two readings to be of the same thing, as JSON."""
     return {
         "device": instrument.title,
@@ -23,7 +24,7 @@ def conditions(setup: Setup, instrument: Instrument, model_changes: str = "") ->
         "torch": torch.__version__,
         "transformers": version("transformers"),
         "model": setup.model,
-        "model_changes": model_changes,
+        "model_changes": find_source(setup).changes if setup.scale == "small" else "",
         "dtype": setup.dtype,
         "attention": setup.attention,
         "seed": setup.seed,

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from planner.calibration import MeasuredItem, MeasuredPass, MeasuredSpeed
+from planner.calibration import SHAPE, MeasuredItem, MeasuredPass, MeasuredSpeed
 from planner.engines.transformers import ACTIVATIONS, CONTEXT
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, fit
 from planner.speed.work import Work
 
 SLACK = "allocator slack"
-MODEL = ("model", "kv_cache")
+MODEL = (SHAPE, "kv_cache")
 """Activations are those of one model in one number format, which is that of its cache."""
 LEAST_TIMED = 5
 """Three constants and two passes to judge them by."""

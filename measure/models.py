@@ -1,7 +1,7 @@
 """From a model's name to the model itself on a device, and to the architecture that the planner sees in its config."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import torch
 
 from measure import trained
 from measure.out_of_memory import is_out_of_memory
-from measure.scaled import at_full_size, scale_down
+from measure.scaled import scale_down
 from measure.setup import Setup
 from planner import presets
 from planner.architecture import Architecture
@@ -35,6 +35,8 @@ _NARROW = {
 }
 _ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 """A Hugging Face id; what starts with a dot, a slash or a tilde is a path."""
+CONFIG, WHOLE = ("config.json",), ("*.json", "*.safetensors", "*.model", "*.txt")
+"""What of a repository a small copy needs, and what a model does."""
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -69,13 +71,16 @@ def default_model() -> str:
 
 def find_source(setup: Setup) -> Source:
     """What ``setup.model`` names. Raises PlannerError with what to change."""
-    name = setup.model or default_model()
+    name, is_small = setup.model or default_model(), setup.scale == "small"
     if name == trained.NAME:
-        return _from_folder(trained.folder(), trained.TITLE)
+        found = _from_folder(trained.folder(), trained.TITLE)
+        return _small(found) if is_small else found
     if Path(name).is_dir():
-        return _from_folder(Path(name), Path(name).resolve().name)
+        found = _from_folder(Path(name), Path(name).resolve().name)
+        return _small(found) if is_small else found
     if _ID.fullmatch(name):
-        return _from_hub(name, setup.online)
+        found = _from_hub(name, setup.online, CONFIG if is_small else WHOLE)
+        return _small(found) if is_small else found
     if "/" in name or Path(name).exists():
         raise PlannerError(
             f"{shorten(name)!r} is no folder here with a config.json, and no id such as Qwen/Qwen2.5-0.5B; a GGUF file "
@@ -84,12 +89,20 @@ def find_source(setup: Setup) -> Source:
     preset = presets.find_model(name)
     if "model_type" not in preset.config:
         raise PlannerError(f"{preset.title} is nominal: it has no layers that could run. Name a real model.")
-    scaled = scale_down(preset.published_config) if setup.scale == "small" else at_full_size(preset.published_config)
+    config = preset.published_config
+    architecture = read_config(config, presets.knowledge(), name=preset.name, title=preset.title)
+    found = Source(title=preset.title, config=config, architecture=architecture)
+    return _small(found) if is_small else found
+
+
+def _small(source: Source) -> Source:
+    """A small copy of *source*: its weights are random, whatever it has."""
+    scaled, architecture = scale_down(source.config), source.architecture
     return Source(
-        title=preset.title,
+        title=source.title,
         config=scaled.config,
-        architecture=read_config(scaled.config, presets.knowledge(), name=preset.name, title=preset.title),
-        changes=scaled.said(),
+        architecture=read_config(scaled.config, presets.knowledge(), name=architecture.name, title=architecture.title),
+        changes=scaled.said() or "none was needed",
     )
 
 
@@ -151,14 +164,13 @@ def _from_folder(folder: Path, title: str) -> Source:
     )
 
 
-def _from_hub(name: str, online: bool) -> Source:
-    """A repository's snapshot, from this machine's cache or, only if *online*, from Hugging Face."""
+def _from_hub(name: str, online: bool, wanted: Sequence[str]) -> Source:
+    """The *wanted* of a repository, from this machine's cache or, only if *online*, from Hugging Face."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-    wanted = ["*.json", "*.safetensors", "*.model", "*.txt"]
     try:
-        folder = snapshot_download(name, allow_patterns=wanted, local_files_only=not online)
+        folder = snapshot_download(name, allow_patterns=list(wanted), local_files_only=not online)
     except (LocalEntryNotFoundError, HfHubHTTPError, ValueError) as error:
         advice = "check the name and the connection" if online else "add --online to fetch it"
         raise PlannerError(

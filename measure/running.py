@@ -15,6 +15,7 @@ from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
 from planner.calibration import MeasuredPass
 from planner.errors import PlannerError
+from planner.weights import shape
 
 FIRST_TOKEN = 16
 """Ids below are often special: padding, end of text."""
@@ -109,7 +110,13 @@ class Running:
     def names(self) -> dict[str, str]:
         """Which model a row is of, and how it attends."""
         source = self.loaded.source
-        return {"model": source.title, "model_name": source.architecture.name, "attention": self.attention}
+        return {
+            "model": source.title,
+            "model_name": source.architecture.name,
+            "shape": shape(source.architecture),
+            "changes": source.changes,
+            "attention": self.attention,
+        }
 
 
 def times(instrument: Instrument, work: Callable[[], Any], repeats: int = 5) -> list[float]:

@@ -57,13 +57,9 @@ class Scaled:
     changes: dict[str, tuple[Any, Any]]
 
     def said(self) -> str:
-        """The changes in words; empty for a model at full size."""
+        """The changes in words; empty where the model is as small already."""
         shown = [f"{key} {old} → {new}" for key, (old, new) in self.changes.items() if isinstance(old, int)]
         return ", ".join(shown)
-
-
-def at_full_size(config: Mapping[str, Any]) -> Scaled:
-    return Scaled(config=dict(config), changes={})
 
 
 def scale_down(config: Mapping[str, Any]) -> Scaled:

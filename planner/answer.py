@@ -194,7 +194,7 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)
     if deployment.profile is not None:
-        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture.name))]
+        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture))]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:
         found.append(NO_RUNTIME)
     return tuple(found)

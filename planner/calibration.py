@@ -18,6 +18,8 @@ SAME_CARD = 0.01
 """Two readings of one card's memory differ by less: drivers and systems take some tens of MiB more or less."""
 
 Conditions = Mapping[str, str]
+SHAPE = "shape"
+"""The condition by which a model is known, whatever it is called; said by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +117,8 @@ class Stale:
         if self.is_carried:
             instead = "carried over, as what is assumed changes"
         return (
-            f"The profile's {self.item.name} was measured with {self.condition} = {self.measured}; with {self.asked} "
-            f"it is {instead}."
+            f"The profile measured {self.item.name} with {self.condition} = {self.measured}; with {self.asked} this is "
+            f"{instead}."
         )
 
 
@@ -211,11 +213,12 @@ class CalibrationProfile:
         for item in self.items:
             differing = item.differing(self.conditions, conditions)
             if differing:
+                name = "model" if differing[0] == SHAPE else differing[0]
                 yield Stale(
                     item=item,
-                    condition=differing[0],
-                    measured=self.conditions.get(differing[0], "") or "its default",
-                    asked=conditions.get(differing[0], "") or "its default",
+                    condition=name,
+                    measured=self.conditions.get(name, "") or "its default",
+                    asked=conditions.get(name, "") or "its default",
                     is_carried=item.can_follow(differing),
                 )
 

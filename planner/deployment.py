@@ -10,6 +10,7 @@ from planner.line_item import LineItem
 from planner.records import dataclass
 
 if TYPE_CHECKING:
+    from planner.architecture import Architecture
     from planner.calibration import CalibrationProfile, Subject
     from planner.draft import Draft
 
@@ -124,14 +125,19 @@ class Deployment:
             groups[index // self.tensor_parallel % self.pipeline_parallel].append(card)
         return tuple(min(group or [self.device], key=lambda card: card.memory_bytes) for group in groups)
 
-    def conditions(self, model: str) -> dict[str, str]:
+    def conditions(self, architecture: "Architecture") -> dict[str, str]:
         """All that a measured item may depend on, by the names that a user gives it; what is not set is left out."""
+        from planner.weights import shape  # only for plans with a profile
+
         caches = dict.fromkeys((self.kv_cache_k.name, self.kv_cache_v.name))
         split = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
         chosen = {name: getattr(self, name) for name in split} | dict(self.settings.values)
-        return {"model": model, "weights": self.weights.name, "kv_cache": "/".join(caches)} | {
-            name: str(value).lower() for name, value in chosen.items() if value is not None
-        }
+        model = {"model": architecture.name, "shape": shape(architecture)}
+        return (
+            model
+            | {"weights": self.weights.name, "kv_cache": "/".join(caches)}
+            | {name: str(value).lower() for name, value in chosen.items() if value is not None}
+        )
 
     def subject(self, model: str) -> "Subject":
         """What a profile must be of to be used here."""

@@ -41,7 +41,7 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
     items = tuple(replace(item, assumed_bytes=_assumed_bytes(item, fullest.items)) for item in items)
     return CalibrationProfile(
         subject=chosen.deployment.subject(chosen.architecture.name),
-        conditions=chosen.deployment.conditions(chosen.architecture.name),
+        conditions=chosen.deployment.conditions(chosen.architecture),
         items=items,
         readings=start.readings,
     )

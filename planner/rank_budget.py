@@ -78,7 +78,7 @@ class RankBudget:
             return ()
         items = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
         if (profile := self.deployment.profile) is not None:
-            items = profile.growing(items, tokens * requests, self.deployment.conditions(self.architecture.name))
+            items = profile.growing(items, tokens * requests, self.deployment.conditions(self.architecture))
         draft = self.deployment.draft
         if draft is None:
             return items
@@ -170,7 +170,7 @@ def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment)
     if (profile := deployment.profile) is None:
         return items
     profile.check(deployment.subject(architecture.name))
-    return profile.measured(items, deployment.conditions(architecture.name))
+    return profile.measured(items, deployment.conditions(architecture))
 
 
 def _desktop(engine: Engine, deployment: Deployment) -> tuple[LineItem, ...]:

@@ -29,6 +29,11 @@ def parameters(architecture: Architecture) -> int:
     return sum(tensor.elements * count for tensor, count in loaded_tensors(architecture))
 
 
+def shape(architecture: Architecture) -> str:
+    """What tells a model from others, however it is called: its published figures, or a small copy's."""
+    return f"{len(architecture.layers)} layers, {parameters(architecture):,} parameters"
+
+
 def active_parameters(architecture: Architecture) -> int:
     """Parameters that one text token passes through: the chosen experts only, towers left out."""
     return sum(t.active_elements * count for t, count in counted_tensors(architecture.layers, architecture.tensors))

@@ -89,7 +89,7 @@ def _with_missing(failed: Failed, before: Answer, missing_bytes: int) -> Failed:
     )
     if profile is None:
         deployment, name = chosen.deployment, chosen.architecture.name
-        subject, conditions = deployment.subject(name), deployment.conditions(name)
+        subject, conditions = deployment.subject(name), deployment.conditions(chosen.architecture)
         profile = CalibrationProfile(subject=subject, conditions=conditions, items=())
     return replace(failed, profile=replace(profile, items=(*profile.items, item)))
 

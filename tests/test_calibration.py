@@ -85,7 +85,7 @@ def test_fewer_sequences_carry_their_items_over_and_say_so() -> None:
     assert {item.name: item.basis for item in found.items}["activation peak"] is Basis.ASSUMED
     assert {item.name: item.basis for item in found.items}["non-torch memory"] is Basis.MEASURED
     assert (
-        "The profile's activation peak was measured with max_num_seqs = 256; with 16 it is carried over, as what is "
+        "The profile measured activation peak with max_num_seqs = 256; with 16 this is carried over, as what is "
         "assumed changes." in found.warnings
     )
 
@@ -226,7 +226,7 @@ def test_activations_of_another_model_are_assumed_again_and_that_is_said() -> No
     found = run(choose(replace(LOCAL, model="qwen2.5-0.5b")), MACHINE)
     assert [item.name for item in found.items if item.basis is Basis.MEASURED] == ["context and libraries"]
     assert (
-        "The profile's activations was measured with model = llama-3.2-1b; with qwen2.5-0.5b it is assumed again."
+        "The profile measured activations with model = llama-3.2-1b; with qwen2.5-0.5b this is assumed again."
         in found.warnings
     )
 

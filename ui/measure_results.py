@@ -24,7 +24,7 @@ from ui.measure_words import size_words
 from ui.own_config import no_markup
 from ui.scenario import apply
 
-SHOWN_ROWS = 12
+SHOWN_ROWS, SHOWN_DISAGREEMENTS = 12, 3
 SAME_CARD_SHARE = 0.95
 """A card with less of it free is planned by what is free."""
 COLUMNS = ("What", "Predicted", "Measured", "Difference")
@@ -78,12 +78,16 @@ def report(found: Sequence[dict[str, Any]], folder: Path) -> None:
     for result in found:
         name = result["experiment"]
         st.markdown(f"**{name}** · Learned: {no_markup(result['lesson'])}")
-        for said in result["disagreements"]:
+        for said in result["disagreements"][:SHOWN_DISAGREEMENTS]:
             st.markdown(f":orange[:material/rule:] Disagrees: {no_markup(said)}")
         for case in result["without_reading"]:
             st.markdown(f":gray[:material/do_not_disturb_on:] {no_markup(_without(case))}")
-        with st.expander(f"{name}: tables and pictures", key=f"result_{name}", on_change="rerun") as box:
+        more = len(result["disagreements"]) - SHOWN_DISAGREEMENTS
+        beyond = f", {more} more that disagree" if more > 0 else ""
+        with st.expander(f"{name}: tables and pictures{beyond}", key=f"result_{name}", on_change="rerun") as box:
             if box.open:
+                for said in result["disagreements"][SHOWN_DISAGREEMENTS:]:
+                    st.markdown(f"Disagrees too: {no_markup(said)}")
                 _result(result)
     st.caption(f"All of it as files: {folder.resolve()}")
 

@@ -133,7 +133,8 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     models = {row["model"] for row in rows}
     exact = models - {row["model"] for row in wrong}
     views = [row for row in rows if row["storage_bytes"] > row["measured_bytes"]]
-    lesson = f"The cache of {len(exact)} of {len(models)} architectures is what its formula says, to the byte"
+    asked = max(len(models), len(records))
+    lesson = f"The cache of {len(exact)} of {asked} architectures is what its formula says, to the byte"
     if views:
         most = max(views, key=lambda row: row["storage_bytes"] / row["measured_bytes"])
         lesson += (

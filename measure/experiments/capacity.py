@@ -5,6 +5,7 @@ CPU tensors above the weights fail beyond it, on a GPU it is the allocator's own
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from measure.activations import pass_bytes, shape_of
 from measure.experiments.base import Report, Settings, Table, rows_of
@@ -105,16 +106,23 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     if errors:
         border = f"lies within {100 * max(errors):.2f}% of it" if max(errors) else "is the predicted one"
         lesson = (
-            f"Under {len(errors)} of {len(rows)} memory limits just below the predicted maximum fits and just above "
-            f"does not; the exact border {border}"
+            f"Under {len(errors)} of {len(records)} memory limits just below the predicted maximum "
+            f"fits and just above does not; the exact border {border}"
         )
     found = [row for row in rows if row["measured_most"]]
+    apart = [row for row in found if row["error"]]
     return Report(
         tables=(Table(rows=rows, chart=identity(found, "predicted_most", "measured_most", "most that fits", "what")),),
         lesson=f"{lesson}.",
-        disagreements=tuple(
-            f"{row['what']} in {row['limit_bytes']:,} B: {row['below']} {'fits' if row['below_fits'] else 'fails'}, "
-            f"{row['above']} {'fits' if row['above_fits'] else 'fails'}"
-            for row in outside
-        ),
+        disagreements=(*map(_apart, apart), *map(_unbracketed, outside)),
     )
+
+
+def _apart(row: dict[str, Any]) -> str:
+    limit = f"{row['what']} in {row['limit_bytes']:,} B"
+    return f"{limit}: {row['measured_most']:,} fit, {row['predicted_most']:,} predicted"
+
+
+def _unbracketed(row: dict[str, Any]) -> str:
+    below, above = (f"{row[side]} {'fits' if row[f'{side}_fits'] else 'fails'}" for side in ("below", "above"))
+    return f"{row['what']} in {row['limit_bytes']:,} B: {below}, {above}"

@@ -22,7 +22,7 @@ from planner.log_comparison import compare
 from planner.logs.devices import is_host
 from planner.logs.read import read_log
 from planner.logs.readings import Reading, Start
-from planner.units import GIB, counted, shorten_path
+from planner.units import GIB, counted, shorten
 
 NAME = "engine"
 CONTEXT = 1_100
@@ -40,11 +40,15 @@ ROOM_BYTES = 2 * GIB
 def cases(setup: Setup) -> list[Case]:
     model = _model(setup)
     if model is not None and not model.is_file():
-        raise PlannerError(f"{shorten_path(model)} is no file here: name a GGUF file, or none for the trained model's.")
+        raise PlannerError(
+            f"{shorten(setup.model)!r} is no file here: engine takes a GGUF file as --model, or none for the trained "
+            "model's."
+        )
     shapes = QUICK_SHAPES if setup.quick else SHAPES
     return [
         Case(experiment=NAME, name=f"{name} {slots} × {kind}", settings={"engine": name, "slots": slots, "cache": kind})
         for name in engines.installed()
+        if name != VLLM or not setup.model  # a GGUF file is for llama.cpp
         for slots, kind in (((4, "f16"),) if name == VLLM else shapes)
     ]
 
@@ -80,9 +84,9 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
 
 def _model(setup: Setup) -> Path | None:
     """The GGUF file that is named, or the trained model's; ``None``: a tiny one is written."""
-    if setup.model.endswith(".gguf"):
+    if setup.model not in ("", trained.NAME):
         return Path(setup.model)
-    return trained.gguf() if setup.model in ("", trained.NAME) and trained.is_installed() else None
+    return trained.gguf() if trained.is_installed() else None
 
 
 def _chosen(start: Start, path: str, name: str, settings: Settings) -> Chosen:

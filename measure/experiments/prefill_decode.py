@@ -10,6 +10,7 @@ from measure.records import Case, Record
 from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.worker import Message
+from planner.units import format_figure
 
 NAME = "prefill-decode"
 PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 128, 256)
@@ -77,7 +78,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         read_ms, written_ms = (1e3 * row["seconds_per_token"] for row in (cheapest, first))
         growth = last["seconds_per_token"] / first["seconds_per_token"]
         lesson = (
-            f"A prompt's token costs {read_ms:.2g} ms and a generated one {written_ms:.2g} ms, "
+            f"A prompt's token costs {format_figure(read_ms)} ms and a generated one {format_figure(written_ms)} ms, "
             f"{written_ms / read_ms:.1f} times as much, since a prompt's tokens share one pass over the weights; a "
             f"step with {last['tokens']:,} tokens in the cache takes {growth:.2f} times as long as with "
             f"{first['tokens']:,}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from measure import tiny_gguf
 from measure.experiments import EXPERIMENTS
 from measure.lock import LOCK_VARIABLE
 from measure.records import FOLDER_VARIABLE, read
@@ -126,7 +127,11 @@ def test_every_experiment_runs_from_the_page(experiment: str, open_measure: Open
         pytest.importorskip("xllamacpp")
     (own / "tiny").mkdir(exist_ok=True)
     page = open_measure(f"/measure?on=another&experiment={experiment}")
-    page.get_by_role("textbox", name="Folder or Hugging Face id").fill(write(own / "tiny"))
+    if experiment == "engine":
+        file = tiny_gguf.write(own / "tiny.gguf")
+        page.get_by_role("textbox", name="GGUF file").fill(str(file))
+    else:
+        page.get_by_role("textbox", name="Folder or Hugging Face id").fill(write(own / "tiny"))
     page.keyboard.press("Enter")
     settle(page)
     start(page)

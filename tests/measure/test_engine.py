@@ -104,4 +104,6 @@ def test_a_start_is_ended_once_it_has_said_enough() -> None:
 @pytest.mark.skipif(not trained.is_installed(), reason="needs the trained model's package")
 def test_the_trained_models_own_file_is_the_default() -> None:
     assert engine._model(Setup()) == trained.gguf()
-    assert engine._model(Setup(model="qwen2.5-0.5b")) is None
+    assert engine._model(Setup(model=trained.NAME)) == trained.gguf()
+    with pytest.raises(PlannerError, match="is no file here: engine takes a GGUF file"):
+        engine.cases(Setup(model="qwen2.5-0.5b"))

@@ -25,7 +25,13 @@ CONDITIONS = {
     "dtype": "fp32",
     "driver": "",
 }
-ROW = {"model": "Tiny", "model_name": "tiny", "attention": "sdpa"}
+ROW = {
+    "model": "Tiny",
+    "model_name": "tiny",
+    "shape": "30 layers, 134,515,008 parameters",
+    "changes": "",
+    "attention": "sdpa",
+}
 DATE = "2026-11-30T08:00:00+00:00"
 
 
@@ -58,7 +64,7 @@ def test_memory_comes_out_as_it_was_put_in() -> None:
     assert (slack.bytes, slack.bytes_per_token) == (1_000_000, 512)
     assert activations.error == pytest.approx(0, abs=1e-9)
     assert context.depends_on == ()
-    assert activations.depends_on == ("model", "kv_cache")
+    assert activations.depends_on == ("shape", "kv_cache")
 
 
 def test_times_come_out_as_they_were_put_in() -> None:

@@ -108,7 +108,7 @@ def test_a_profile_is_kept_and_the_plan_says_where_it_was_measured(
     said = words(app)
     assert "**Measured on this machine** with Hugging Face transformers 5.24" in said
     assert "context and libraries, allocator" not in said  # activations and slack are another model's
-    assert "The profile's activations was measured with model = tiny; with llama-3.1-8b it is assumed again." in said
+    assert "The profile measured activations with model = tiny; with llama-3.1-8b this is assumed again." in said
 
 
 def test_without_torch_one_sentence_says_what_to_install(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:

