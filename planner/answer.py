@@ -16,7 +16,7 @@ from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import LineItem
 from planner.readers.stored import SERVED_IN_16_BIT
 from planner.records import dataclass
-from planner.weights import active_parameters, parameters, parameters_by_role
+from planner.weights import active_parameters, identity, parameters, parameters_by_role
 
 NO_RUNTIME = (
     "Only weights and cache are counted: a real engine also needs its context, libraries and activations; state them "
@@ -194,7 +194,8 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)
     if deployment.profile is not None:
-        found += [stale.sentence() for stale in deployment.profile.stale(deployment.conditions(architecture))]
+        conditions = deployment.conditions(identity(architecture))
+        found += [stale.sentence() for stale in deployment.profile.stale(conditions)]
     if deployment.engine == "minimum" and deployment.overhead_bytes is None:
         found.append(NO_RUNTIME)
     return tuple(found)

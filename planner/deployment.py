@@ -1,5 +1,6 @@
 """What the user chose: the card, how the model is stored on it, and what it is asked to hold."""
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from planner.line_item import LineItem
 from planner.records import dataclass
 
 if TYPE_CHECKING:
-    from planner.architecture import Architecture
     from planner.calibration import CalibrationProfile, Subject
     from planner.draft import Draft
 
@@ -125,19 +125,17 @@ class Deployment:
             groups[index // self.tensor_parallel % self.pipeline_parallel].append(card)
         return tuple(min(group or [self.device], key=lambda card: card.memory_bytes) for group in groups)
 
-    def conditions(self, architecture: "Architecture") -> dict[str, str]:
-        """All that a measured item may depend on, by the names that a user gives it; what is not set is left out."""
-        from planner.weights import shape  # only for plans with a profile
+    def conditions(self, identity: Mapping[str, str]) -> dict[str, str]:
+        """All that a measured item may depend on, by the names that a user gives it; what is not set is left out.
 
+        *identity* is the model's, as ``planner.weights.identity`` gives it.
+        """
         caches = dict.fromkeys((self.kv_cache_k.name, self.kv_cache_v.name))
         split = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
         chosen = {name: getattr(self, name) for name in split} | dict(self.settings.values)
-        model = {"model": architecture.name, "shape": shape(architecture)}
-        return (
-            model
-            | {"weights": self.weights.name, "kv_cache": "/".join(caches)}
-            | {name: str(value).lower() for name, value in chosen.items() if value is not None}
-        )
+        return {**identity, "weights": self.weights.name, "kv_cache": "/".join(caches)} | {
+            name: str(value).lower() for name, value in chosen.items() if value is not None
+        }
 
     def subject(self, model: str) -> "Subject":
         """What a profile must be of to be used here."""

@@ -11,6 +11,7 @@ from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.line_item import Kind, LineItem
 from planner.logs.readings import Start
+from planner.weights import identity
 
 MEASURES = {
     "vllm": "planner.engines.vllm.measured",
@@ -41,7 +42,7 @@ def profile_from(start: Start, chosen: Chosen) -> CalibrationProfile | None:
     items = tuple(replace(item, assumed_bytes=_assumed_bytes(item, fullest.items)) for item in items)
     return CalibrationProfile(
         subject=chosen.deployment.subject(chosen.architecture.name),
-        conditions=chosen.deployment.conditions(chosen.architecture),
+        conditions=chosen.deployment.conditions(identity(chosen.architecture)),
         items=items,
         readings=start.readings,
     )

@@ -12,7 +12,7 @@ from planner.engines.base import Engine, Rank, WholeCard, taken_bytes
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
 from planner.records import dataclass
-from planner.weights import model_bytes
+from planner.weights import identity, model_bytes
 
 OUTSIDE, REST_OF_POOL = "outside the pool", "rest of the pool"
 """Items for memory that an engine leaves to neither weights nor runtime nor cache, and for what a pool whose size was
@@ -78,7 +78,7 @@ class RankBudget:
             return ()
         items = self.engine.buffer_items(self.architecture, self.rank, self.deployment, tokens, requests)
         if (profile := self.deployment.profile) is not None:
-            items = profile.growing(items, tokens * requests, self.deployment.conditions(self.architecture))
+            items = profile.growing(items, tokens * requests, self.deployment.conditions(identity(self.architecture)))
         draft = self.deployment.draft
         if draft is None:
             return items
@@ -170,7 +170,7 @@ def _runtime(engine: Engine, architecture: Architecture, deployment: Deployment)
     if (profile := deployment.profile) is None:
         return items
     profile.check(deployment.subject(architecture.name))
-    return profile.measured(items, deployment.conditions(architecture))
+    return profile.measured(items, deployment.conditions(identity(architecture)))
 
 
 def _desktop(engine: Engine, deployment: Deployment) -> tuple[LineItem, ...]:

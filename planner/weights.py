@@ -34,6 +34,11 @@ def shape(architecture: Architecture) -> str:
     return f"{len(architecture.layers)} layers, {parameters(architecture):,} parameters"
 
 
+def identity(architecture: Architecture) -> dict[str, str]:
+    """A model as a condition of measured items: how it is called, and by what it is known."""
+    return {"model": architecture.name, "shape": shape(architecture)}
+
+
 def active_parameters(architecture: Architecture) -> int:
     """Parameters that one text token passes through: the chosen experts only, towers left out."""
     return sum(t.active_elements * count for t, count in counted_tensors(architecture.layers, architecture.tensors))

@@ -14,6 +14,7 @@ from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of, with_setting,
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.units import format_bytes, parse_bytes
+from planner.weights import identity
 
 UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.92, 0.95, 0.98)
 SHARES = {
@@ -89,7 +90,7 @@ def _with_missing(failed: Failed, before: Answer, missing_bytes: int) -> Failed:
     )
     if profile is None:
         deployment, name = chosen.deployment, chosen.architecture.name
-        subject, conditions = deployment.subject(name), deployment.conditions(chosen.architecture)
+        subject, conditions = deployment.subject(name), deployment.conditions(identity(chosen.architecture))
         profile = CalibrationProfile(subject=subject, conditions=conditions, items=())
     return replace(failed, profile=replace(profile, items=(*profile.items, item)))
 
