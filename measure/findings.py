@@ -97,7 +97,7 @@ def size(one: Finding) -> str:
         case Closeness.PRINTED:
             return "equal as printed"
         case Closeness.RANGE:
-            return f"{_off_by(one)}, within its range"
+            return "within its range"
         case _:
             return _off_by(one)
 

@@ -31,6 +31,8 @@ SIGNS = {
     Closeness.NEAR: "■",
     Closeness.OFF: "▲",
 }
+NAME_PX = 150
+"""As much of a name as there is room for on a phone; the table has all of it."""
 APART = 0.12
 """The share of an axis by which points must differ for both to have their names beside them."""
 FACTOR = 2
@@ -68,7 +70,7 @@ def identity_chart(found: Sequence[Finding], ink: str = colours.INK) -> alt.Laye
             if closeness is Closeness.OFF:
                 named = [_row(one) for one in _labelled(those, math.log10(high / low))]
                 words = alt.Chart(alt.Data(values=named)).encode(x=x, y=y, text="what:N")
-                layers.append(words.mark_text(align="right", dx=-9, dy=-7, color=ink, fontWeight=600, limit=220))
+                layers.append(words.mark_text(align="right", dx=-9, dy=-7, color=ink, fontWeight=600, limit=NAME_PX))
     return finished(alt.layer(*layers), height=320)
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
     find_spec("torch") is None or find_spec("transformers") is None, reason="measuring needs torch and transformers"
 )
 MINUTES_MS, WAIT_MS = 900_000, 120_000
-SMALL = "/measure?model=SmolLM-135M&on=your%20model%2C%20small%20copy&experiment="
+SMALL = "/measure?model=SmolLM-135M&on=your%20model%2C%20small&experiment="
 
 
 @pytest.fixture(scope="module")

