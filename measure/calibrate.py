@@ -75,7 +75,7 @@ def profile_of(
         },
         items=measured_items(passes, f"measured on {title}, {date[:10]}"),
         passes=passes,
-        speed=measured_speed(passes),
+        speed=None if copy else measured_speed(passes),  # so little work stays in caches that a model leaves
     )
 
 
@@ -126,6 +126,8 @@ def profile_note(profile: CalibrationProfile) -> str:
     note = f"From {len(profile.passes)} passes; each error is of readings left out of the fit."
     if profile.speed is not None and (profile.speed.median_error > NOISY or profile.speed.worst_error > SCATTERED):
         note += " The times scatter, as they do beside other programs. Measure again when the machine is quiet."
+    if profile.speed is None:
+        note += " No times: a small copy's are not a model's, and fewer than five passes tell nothing."
     return note
 
 

@@ -152,3 +152,12 @@ def test_readings_that_are_no_numbers_are_refused_by_name(tmp_path: Path) -> Non
     append(replace(record, rows=rows, conditions={"torch": "2"}), other / "batching.jsonl")
     with pytest.raises(PlannerError, match="do not say their device, device_bytes, transformers, dtype"):
         calibrate(other)
+
+
+def test_a_small_copy_gives_no_times_and_holds_for_itself_alone() -> None:
+    small = profile_of(tuple(passes()), CONDITIONS, ROW | {"changes": "num_hidden_layers 30 → 6"}, DATE)
+    whole = profile_of(tuple(passes()), CONDITIONS, ROW, DATE)
+    assert (small.speed, small.conditions["model"]) == (None, "tiny (a small copy)")
+    assert "(a small copy)" in small.title
+    assert whole.speed is not None
+    assert "(a small copy)" not in whole.title
