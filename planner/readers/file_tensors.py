@@ -94,7 +94,8 @@ def _sizes(architecture: Architecture) -> Counter[NumberFormat]:
 
 def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
     found = _Sorted()
-    number = len(architecture.layers)
+    own, stacks = _own_layers(architecture), _stacks(architecture, stored)
+    number = len(own)
     is_tied = not any(tensor.role is Role.HEAD for tensor in architecture.tensors)
     for weight, which in weights(stored.groups):
         place, ordinal = place_of(weight.name)
@@ -108,14 +109,35 @@ def _sort(architecture: Architecture, stored: StoredTensors) -> _Sorted:
             for index, in_layer in layers.items():
                 found.mtp[index][kind] += in_layer
         elif place.part is Part.LAYER:
+            first = stacks.get(_stack(weight.name), 0)
             for index, in_layer in layers.items():
-                kinds = found.layers[index] if index < number else found.beyond[index - number]
+                at = first + index
+                kinds = found.layers[own[at]] if at < number else found.beyond[at - number]
                 kinds[kind] += in_layer
         elif is_tied and kind.role is Role.HEAD:
             found.tied_head_bytes += weight.bytes * count
         else:
             found.outer[kind] += count
     return found
+
+
+def _own_layers(architecture: Architecture) -> list[int]:
+    """Where the layers stand that files number: those that run again have no weights of their own."""
+    runs_again = any(layer.mixers and not layer.tensors for layer in architecture.layers)
+    return [index for index, layer in enumerate(architecture.layers) if layer.tensors or not runs_again]
+
+
+def _stacks(architecture: Architecture, stored: StoredTensors) -> dict[str, int]:
+    """The first layer of each stack that a file numbers from 0: only models that loop have several (HRM)."""
+    own = len(_own_layers(architecture))
+    if own == len(architecture.layers):
+        return {}
+    names = dict.fromkeys(_stack(group.template) for group in stored.groups if "layers.#." in group.template)
+    return {name: index * (own // len(names)) for index, name in enumerate(names)}
+
+
+def _stack(name: str) -> str:
+    return name.partition("layers.")[0]
 
 
 def _kind(weight: Weight, place: Place) -> StoredKind:
