@@ -1,5 +1,6 @@
 """What a page says about money and energy; ``**`` marks what to stress. Money always has its currency."""
 
+import math
 from collections.abc import Sequence
 
 from planner.cost import Cost, ExamplePrices
@@ -107,11 +108,14 @@ def offer_name(offer: Offer | RateOffer) -> str:
 def money(amount: float, currency: str = "") -> str:
     """Three digits, two decimals at least, none from a hundred on; the currency is left out beside one that has it.
 
-    >>> money(0.01234), money(0.8), money(2.5, "USD"), money(1_234.5)
-    ('0.0123', '0.80', '2.50 USD', '1,234')
+    >>> money(0.01234), money(0.29999), money(2.5, "USD"), money(1_234.5), money(0.00001)
+    ('0.0123', '0.30', '2.50 USD', '1,234', '0.00001')
     """
     if amount >= 100:
         text = f"{amount:,.0f}"
+    elif amount >= 1 or amount == 0:
+        text = f"{amount:.2f}"
     else:
-        text = f"{amount:.2f}" if amount >= 1 or amount == round(amount, 2) else f"{amount:.3g}"
+        whole, _, digits = f"{amount:.{2 - math.floor(math.log10(amount))}f}".partition(".")
+        text = f"{whole}.{digits.rstrip('0').ljust(2, '0')}"
     return f"{text} {currency}".rstrip()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from planner.cost import Cost
-from planner.cost_text import money, offer_name
+from planner.cost_text import THOUSAND, money, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
 from planner.units import counted, format_figure, format_seconds
@@ -17,7 +17,9 @@ def cost_text(result: Cost, currency: str) -> str:
     hour = money(result.price_per_hour, currency)
     output = _range(result.output_per_million, result.output_per_million_low, result.output_per_million_high, currency)
     prompt = _range(result.prompt_per_million, result.prompt_per_million_low, result.prompt_per_million_high, currency)
-    request = _range(result.request, result.request_low, result.request_high, currency)
+    requests = _range(
+        THOUSAND * result.request, THOUSAND * result.request_low, THOUSAND * result.request_high, currency
+    )
     lines = [
         f"A million tokens of answers cost {output}, a million of prompts {prompt}, at {hour} an hour for all cards.",
         "",
@@ -26,7 +28,7 @@ def cost_text(result: Cost, currency: str) -> str:
         f"({result.output_tokens_per_s_low:,.0f} to {result.output_tokens_per_s_high:,.0f})",
         f"  prompts   {result.prompt_tokens_per_s:,.0f} tokens/s "
         f"({result.prompt_tokens_per_s_low:,.0f} to {result.prompt_tokens_per_s_high:,.0f})",
-        f"  a request {request}",
+        f"  a thousand requests cost {requests}",
     ]
     if (found := result.energy) is not None:
         lines += [
