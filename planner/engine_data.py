@@ -108,8 +108,9 @@ class EngineData:
 
     *newest* is used when no version is given; rules for later versions are known from source, not from readings.
     *release_parts* numbers of a version are a release, within which measurements are alike. An engine that numbers its
-    *builds* and names no versions has its rules by day: some builds with theirs, in order. It runs on devices of
-    *vendors*, but *not_on* those named there.
+    *builds* and names no versions has its rules by day: some builds with theirs, in order. One built on such has
+    *releases*, each with the day of what it is built on; one not listed has that of the last before. It runs on devices
+    of *vendors*, but *not_on* those named there.
     """
 
     name: str = ""
@@ -119,6 +120,7 @@ class EngineData:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
     builds: tuple[tuple[int, date], ...] = ()
+    releases: tuple[tuple[Version, date], ...] = ()
     vendors: tuple[str, ...] = ()
     not_on: tuple[str, ...] = ()
 
@@ -135,11 +137,14 @@ class EngineData:
         if build is not None and self.builds:
             return day_of(int(build[1]), self.builds)
         number = parse_version(version)
+        if self.releases and not is_day(number) and number >= self.releases[0][0]:
+            day = max(day for release, day in self.releases if release <= number)
+            return day.year, day.month, day.day
         dated = bool(self.builds) or DATE.fullmatch(self.newest) is not None
         if is_day(number) != dated:
             raise PlannerError(
                 f"engine_version {shorten(version)!r} is not how the rules of {self.title} are ordered: write "
-                + ("the day of the build, such as 2025-11-07." if dated else f"a release, such as {self.newest}.")
+                + (self._dated_words if dated else f"a release, such as {self.newest}.")
             )
         if dated and not (1 <= number[1] <= 12 and 1 <= number[2] <= 31):
             raise PlannerError(f"engine_version {shorten(version)!r} is no day: write it as year-month-day.")
@@ -151,6 +156,13 @@ class EngineData:
                 f"ask for {oldest} or later."
             )
         return number
+
+    @property
+    def _dated_words(self) -> str:
+        if not self.releases:
+            return "the day of the build, such as 2025-11-07."
+        first = ".".join(map(str, self.releases[0][0]))
+        return f"a release, {first} or later, or the day of its llama.cpp, such as 2025-11-07."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +224,7 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
     where = f"engines/{name}.toml"
     unknown = table.keys() - {
-        *("title", "newest", "release_parts", "settings", "rules", "builds"),
+        *("title", "newest", "release_parts", "settings", "rules", "builds", "releases"),
         *("vendors", "not_on", "runs_on_source"),
     }
     if unknown:
@@ -230,6 +242,7 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
         settings=settings,
         rules=rules,
         builds=builds,
+        releases=tuple(sorted((parse_version(entry["release"]), entry["day"]) for entry in table.get("releases", ()))),
         vendors=tuple(table.get("vendors", ())),
         not_on=tuple(table.get("not_on", ())),
     )

@@ -136,7 +136,7 @@ def test_a_variant_has_its_own_rules_before_those_of_its_base() -> None:
 @pytest.mark.parametrize(
     ("engine", "version", "sentence"),
     [
-        ("ollama", "0.9.6", "is not how the rules of Ollama are ordered: write the day of the build"),
+        ("ollama", "0.4.7", "is not how the rules of Ollama are ordered: write a release, 0.5.0 or later"),
         ("llama_cpp", "0.24", "write the day of the build"),
         ("llama_cpp", "2022-01-01", "is older than the rules"),
         ("llama_cpp", "2025-13-45", "is no day"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner import presets
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.cli import main
@@ -212,3 +213,20 @@ def test_windows_that_the_code_does_not_load_are_no_windows() -> None:
     """Mistral-7B v0.1 has a window of 4,096 in its file and a cell a token all the same."""
     found = ask("n_parallel=1", model="mistral-7b-v0.1", context=32_768)
     assert cache_bytes(found) == 32_768 * TOKEN
+
+
+@pytest.mark.parametrize(
+    ("release", "day"),
+    [("0.5.4", (2024, 12, 17)), ("0.13", (2025, 11, 6)), ("v0.13.2", (2025, 12, 3)), ("0.14.1", (2025, 12, 17)),
+     ("0.30.0", (2026, 6, 1)), ("0.32.15", (2026, 8, 18)), ("0.99", (2026, 8, 18))],
+)  # fmt: skip
+def test_releases_of_ollama_are_days_of_their_llama_cpp(release: str, day: tuple[int, int, int]) -> None:
+    """0.13 has what 0.12.11 brought; one that is not known yet has the newest that is."""
+    assert presets.engine_data("ollama").number(release) == day
+
+
+def test_releases_of_ollama_stand_in_the_order_of_their_days() -> None:
+    days = [day for _, day in presets.engine_data("ollama").releases]
+    assert days == sorted(days)
+    with pytest.raises(PlannerError, match=r"write a release, 0\.5\.0 or later, or the day"):
+        presets.engine_data("ollama").number("0.3")
