@@ -28,13 +28,20 @@ VALUES = {
     "spec_type": "--spec-type",
     "spec_draft_n_max": "--spec-draft-n-max",
     "mla_attn": "--mla-use",
+    "attn_max_batch": "--attention-max-batch",
 }
 SWITCHES = {
     "cpu_moe": "--cpu-moe",
     "no_kv_offload": "--no-kv-offload",
     "swa_full": "--swa-full",
     "no_mmproj": "--no-mmproj",
+    "run_time_repack": "--run-time-repack",
 }
+EITHER_WAY = {
+    "kv_unified": ("--kv-unified", "--no-kv-unified"),
+    "fused_moe": ("--fused-moe", "--no-fused-moe"),
+}
+"""Options that say yes or no, each by its own word."""
 IN_MIB = {"cache_ram": "--cache-ram", "fit_target": "--fit-target"}
 EXPERTS = r"blk\.({layers})\.ffn_(up|down|gate_up|gate)_(ch|)exps=CPU"
 """Tensors of experts of some layers, as --fit names them: common/fit.cpp, get_overflow_pattern."""
@@ -76,8 +83,9 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
         values["n_parallel"] = str(users)
     for name, value in ({"n_gpu_layers": ALL_LAYERS} | values).items():
         yield from (VALUES[name], value)
-    if settings.flag("kv_unified") is not None:
-        yield "--kv-unified" if settings.flag("kv_unified") else "--no-kv-unified"
+    for name, (on, off) in EITHER_WAY.items():
+        if name in settings.given:
+            yield on if settings.flag(name) else off
     yield from (option for name, option in SWITCHES.items() if name in settings.given and settings.values[name])
     if "fit" in settings.given:
         yield from ("--fit", "on" if settings.values["fit"] else "off")
@@ -148,7 +156,8 @@ def parse(text: str, like: Choices) -> Choices:
     flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
     flags |= {"--spec-draft-n-max": "drafted", "--draft-max": "drafted", NGRAM_LENGTH: "drafted"}
     flags |= {"--spec-type": "drafter"} | dict.fromkeys(IGNORED, "ignored")
-    switches |= {"--kv-unified": "set.kv_unified=true", "--no-kv-unified": "set.kv_unified=false"}
+    switches |= {on: f"set.{name}=true" for name, (on, _) in EITHER_WAY.items()}
+    switches |= {off: f"set.{name}=false" for name, (_, off) in EITHER_WAY.items()}
     found, n_ctx = replace(like, engine=like.engine if like.engine == "ik_llama_cpp" else "llama_cpp", set=()), ""
     draft: dict[str, str] = {}
     for name, value in options_of(words[1:], flags, switches):

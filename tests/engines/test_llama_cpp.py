@@ -130,21 +130,24 @@ def test_main_memory_counts_where_it_is_stated() -> None:
 
 
 def test_a_step_is_the_largest_of_its_stages() -> None:
-    """Llama-3.1-8B at 8,192: attention without flash attention, logits of a step before June 2026, then the rest."""
-    off = ask("flash_attn=off", "n_parallel=1", context=8_192)
-    assert named(off, "compute buffer") == 4 * 512 * (32 * 8_192 + 4 * 4_096 + 8_192)
+    """Llama-3.1-8B at 8,192: logits of a whole step before June 2026; gate, up and their product since.
+
+    Beside these are the mask, two residuals and the two that hold a hole open, and less than 16 KiB of indices.
+    """
     logits = ask(engine_version="2026-05-01", context=8_192)
     assert named(logits, "compute buffer") == 4 * 512 * (128_256 + 4_096)
     today = ask(context=8_192)
-    assert named(today, "compute buffer") == 4 * 512 * 3 * (14_336 + 4_096) + 2 * 512 * 8_192
+    stage = 4 * 512 * (3 * 14_336 + 4 * 4_096) + 2 * 512 * 8_192
+    assert stage < named(today, "compute buffer") <= stage + 16 * 1_024
 
 
 def test_cards_take_whole_layers_and_keep_their_inputs_four_times() -> None:
-    """One Llama-3-8B of 8,192 tokens: 560 MiB on a card of its own, 640 on each of two."""
+    """One Llama-3-8B of 8,192 tokens: 560.00 MiB on a card of its own, 640.01 and 640.02 on two."""
     given = {"model": "llama-3-8b", "context": 8_192, "engine_version": "2025-05-10"}
     one = ask("flash_attn=off", "n_parallel=1", **given)
     two = ask("flash_attn=off", "n_parallel=1", device_count=2, **given)
-    assert (named(one, "compute buffer"), named(two, "compute buffer")) == (560 * MIB, 640 * MIB)
+    sizes = [round(named(found, "compute buffer") / MIB, 2) for found in (one, two)]
+    assert sizes == [560.0, 640.02]
     assert two.weights_bytes < one.weights_bytes
 
 

@@ -94,21 +94,26 @@ def _spec(mixer: Mixer, deployment: Deployment, widest_values: int | None) -> KV
             return mixer_spec(mixer, key_format, value_format)
 
 
-def _second_latent(mixer: LatentAttention, deployment: Deployment) -> int:
-    """Bytes a cell beside the latent and its rotary part."""
+def latent_values(deployment: Deployment) -> str:
+    """What is kept beside a latent: ``none``, a ``copy``, or every head's keys and values instead: ``expanded``."""
     settings = deployment.settings
-    kept = settings.rule("latent_values")
+    kept: str = settings.rule("latent_values")
     if kept == "mla_attn":
         level = settings.values["mla_attn"]
-        kept = "expanded" if level == 0 else "copy" if level == 1 and settings.text("flash_attn") == "off" else "none"
-        value_format = deployment.kv_cache_k
-    else:
-        value_format = deployment.kv_cache_v
+        return "expanded" if level == 0 else "copy" if level == 1 and settings.text("flash_attn") == "off" else "none"
+    return kept
+
+
+def _second_latent(mixer: LatentAttention, deployment: Deployment) -> int:
+    """Bytes a cell beside the latent and its rotary part."""
+    kept = latent_values(deployment)
     if kept == "expanded":
         raise PlannerError(
             "Here llama.cpp keeps keys and values of every head in place of the latent, which only a GGUF file without "
             "key_length_mla is counted for: name a later --engine-version, or mla_attn=3 for ik_llama_cpp."
         )
+    follows_keys = deployment.settings.rule("latent_values") == "mla_attn"
+    value_format = deployment.kv_cache_k if follows_keys else deployment.kv_cache_v
     return value_format.bytes_for(mixer.kv_lora_rank) if kept == "copy" else 0
 
 

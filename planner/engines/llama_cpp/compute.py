@@ -1,86 +1,138 @@
-"""The buffers in which llama.cpp computes one step: a card's, and the host's part of it.
+"""The buffers in which llama.cpp computes one step: one a card, and the host's.
 
-A card's buffer is one arena that is used again and again, so it is the largest of its stages and not their sum, and it
-does not grow with the number of layers. Worst case of a prompt's step over the whole cache, from readings and from
-https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-context.cpp, sched_reserve.
+Each is an arena that is used again and again: the worst case of a prompt's step over the whole cache, found by handing
+its results out as ggml's allocator does. Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/
+llama-context.cpp, sched_reserve.
 """
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment
+from planner.engines.llama_cpp.cache import latent_values
 from planner.engines.llama_cpp.options import Options, options
-from planner.engines.llama_cpp.placement import Placement
-from planner.engines.llama_cpp.widths import Widths
-from planner.records import dataclass
+from planner.engines.llama_cpp.placement import HOST, LayerPlace, Placement
+from planner.engines.llama_cpp.step.build import Model, PlacedLayer, step_peaks, telling_layers
+from planner.engines.llama_cpp.step.frame import Extent, Rules
+from planner.engines.llama_cpp.step.shapes import layer_shapes
+from planner.formats import Role
+from planner.weights import tensor_bytes
 
-FP32, FP16 = 4, 2
-_COPIES = 3
-"""With several cards the step's inputs are there four times, so that one card can work ahead of the next."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step: *tokens* of a prompt over *cells* of the cache, and *outputs* rows of logits."""
-
-    tokens: int
-    cells: int
-    outputs: int
+_COPIES = 4
+"""With several cards a step's inputs are there so often, so that one card can work ahead of the next."""
 
 
-def step_of(chosen: Options, deployment: Deployment, tokens: int, requests: int) -> Step:
-    cells = chosen.cells(tokens, requests)
-    step_tokens = chosen.step_tokens(cells)
-    slots = chosen.slots(requests) * chosen.states
-    outputs = min(step_tokens, slots) if deployment.settings.rule("outputs") == "slots" else step_tokens
-    return Step(tokens=step_tokens, cells=cells, outputs=outputs)
+class StepBuffers:
+    """The buffers of one deployment, whatever is asked of it."""
+
+    def __init__(self, architecture: Architecture, deployment: Deployment, placement: Placement) -> None:
+        self._architecture, self._deployment = architecture, deployment
+        self._rules = _rules(deployment)
+        cards = len(placement.cards)
+        self._model = _model(architecture, deployment, placement, cards)
+        self._host_model = _model(architecture, deployment, placement, 0)
+        self._copies = _COPIES if cards > 1 and not placement.host.layers else 1
+
+    def sizes(self, tokens: int, requests: int) -> Mapping[int, int]:
+        """Bytes of each device's buffer for a step of *requests* slots of *tokens* each, by card and ``HOST``."""
+        return _peaks(self._model, self.extent(tokens, requests), self._rules, self._copies)
+
+    def host_alone(self, tokens: int, requests: int) -> int:
+        """Bytes of the host's buffer where no card takes part, with every layer in main memory."""
+        return _peaks(self._host_model, self.extent(tokens, requests), self._rules, 1)[HOST]
+
+    def extent(self, tokens: int, requests: int) -> Extent:
+        return extent_of(self._architecture, self._deployment, tokens, requests)
 
 
-def step_bytes(
-    architecture: Architecture, deployment: Deployment, placement: Placement, step: Step, copies_weights: bool
-) -> int:
-    """The buffer of a whole step: the largest of attention, feed-forward part and logits.
+@lru_cache(maxsize=4096)
+def _peaks(model: Model, extent: Extent, rules: Rules, copies: int) -> Mapping[int, int]:
+    return step_peaks(model, extent, rules, copies)
 
-    mask            = tokens · cells · 4, or · 2 with flash attention; there, before 2026-05-28, · 6 in attention
-    attention       = 4 · tokens · (heads · cells + 4 · hidden) + mask
-    flash attention = 4 · tokens · (queries and their outputs + 2 · hidden) + mask + a 16-bit copy of a quantised cache
-                    (ik_llama.cpp with latent attention: and a 16-bit copy of every head's keys and values)
-    feed-forward    = 4 · tokens · (inner elements + 3 · hidden) + mask + a matrix that is copied from the host
-    logits          = 4 · outputs · vocabulary + 4 · tokens · hidden + an output matrix that is copied from the host
 
-    inner elements are 2 or 3 · intermediate by version, or 2 · hidden for each chosen expert and the width of one.
-    *copies_weights*: the step runs on a card, and what lies in main memory is copied there.
+def _layers(
+    architecture: Architecture, deployment: Deployment, places: tuple[LayerPlace, ...], cards: int
+) -> Iterator[PlacedLayer]:
+    """Every layer's shape with its devices, equal ones as one object.
+
+    Matrices that no card copies count nothing, so that layers of other formats are equal.
     """
-    chosen, widths = options(deployment), placement.widths
-    staged_layer_bytes = placement.staged_layer_bytes if copies_weights else 0
-    staged_output_bytes = placement.staged_output_bytes if copies_weights else 0
-    hidden, tokens, cells = architecture.hidden_size, step.tokens, step.cells
-    mask_bytes = tokens * cells * (FP16 if chosen.flash_attn else FP32)
-    if chosen.flash_attn:
-        attention = FP32 * tokens * (widths.attention + 2 * hidden) + _copy_bytes(deployment, widths, cells)
-        attention += tokens * cells * (deployment.settings.rule("flash_mask_bytes") - FP16)
-    else:
-        attention = FP32 * tokens * (widths.heads * cells + 4 * hidden)
-    if deployment.settings.rule("expands_latent") and deployment.settings.values["mla_attn"] > 1:
-        attention += FP16 * cells * widths.expanded
-    inner = max(deployment.settings.rule("inner_results") * widths.intermediate, widths.experts)
-    feed_forward = FP32 * tokens * (inner + 3 * hidden) + staged_layer_bytes
-    logits = FP32 * (step.outputs * architecture.vocab_size + tokens * hidden) + staged_output_bytes
-    largest: int = max(attention + mask_bytes, feed_forward + mask_bytes, logits)
-    if len(placement.cards) > 1 and placement.is_whole:
-        largest += _COPIES * mask_bytes + 4 * FP32 * tokens * hidden
-    return largest
+    merges_gate = architecture.model_type in deployment.settings.rule("merged_gate")
+    shapes = layer_shapes(architecture, (place.layer for place in places), deployment.weights, merges_gate)
+    by_object: dict[tuple[int, int, int, int], PlacedLayer] = {}
+    equal: dict[PlacedLayer, PlacedLayer] = {}
+    for place, shape in zip(places, shapes, strict=True):
+        device, experts, cache = (place.device, place.experts, place.cache) if cards else (HOST, HOST, HOST)
+        key = (id(shape), device, experts, cache)
+        if key not in by_object:
+            is_copied = bool(cards) and HOST in (device, experts)
+            kept = shape if is_copied else shape.without_matrices()
+            layer = PlacedLayer(shape=kept, device=device, experts=experts, cache=cache)
+            by_object[key] = equal.setdefault(layer, layer)
+        yield by_object[key]
 
 
-def host_bytes(architecture: Architecture, deployment: Deployment, step: Step, window_cells: int) -> int:
-    """The host's part of a step: embeddings of its tokens, and the masks of the whole cache and of windows."""
-    factors = deployment.settings.rule("host_step")
-    cell_bytes = factors["cells"] if options(deployment).flash_attn else FP32
-    hidden_bytes: int = factors["hidden"] * architecture.hidden_size
-    return step.tokens * (hidden_bytes + cell_bytes * (step.cells + min(step.cells, window_cells)))
+def _model(architecture: Architecture, deployment: Deployment, placement: Placement, cards: int) -> Model:
+    output = placement.output if cards else HOST
+    heads = [tensor for tensor in architecture.tensors if tensor.role is Role.HEAD]
+    words = heads or [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
+    return Model(
+        hidden=architecture.hidden_size,
+        vocab=architecture.vocab_size,
+        layers=telling_layers(_layers(architecture, deployment, placement.layers, cards)),
+        output=output,
+        output_bytes=max((tensor_bytes(t, deployment.weights) for t in words), default=0) if output == HOST else 0,
+        cards=cards,
+    )
 
 
-def _copy_bytes(deployment: Deployment, widths: Widths, cells: int) -> int:
-    """Keys and values of one layer in 16 bit, which some kernels make of a quantised cache."""
+def extent_of(architecture: Architecture, deployment: Deployment, tokens: int, requests: int) -> Extent:
+    """A step of a prompt in every slot: as many tokens as one step has, over all cells."""
+    chosen: Options = options(deployment)
+    slots, is_unified = chosen.slots(requests), chosen.unified(requests)
+    cells, streams = chosen.cells(tokens, requests), 1 if is_unified else slots
+    step_tokens = min(chosen.n_ubatch, cells * streams)
+    windows = {
+        window
+        for layer in architecture.layers
+        for mixer in layer.mixers
+        if (window := getattr(mixer, "window_tokens", None)) is not None
+    }
+    if chosen.window_extra_tokens is None or architecture.model_type in deployment.settings.rule("ignored_windows"):
+        windows = set()
+    shared_by = slots if is_unified else 1
+    by_slots = deployment.settings.rule("outputs") == "slots"
+    return Extent(
+        tokens=step_tokens,
+        sequences=slots,
+        streams=streams,
+        cells=cells,
+        window_cells=tuple((w, min(cells, chosen.window_cells(w, shared_by))) for w in sorted(windows)),
+        outputs=min(step_tokens, slots * chosen.states) if by_slots else step_tokens,
+        flash=chosen.flash_attn,
+        keys=deployment.kv_cache_k,
+        values=deployment.kv_cache_v,
+    )
+
+
+def _rules(deployment: Deployment) -> Rules:
+    settings = deployment.settings
     is_plain = deployment.kv_cache_k.is_unquantized and deployment.kv_cache_v.is_unquantized
-    if is_plain or deployment.device.vendor not in deployment.settings.rule("copies_quantized_cache"):
-        return 0
-    return FP16 * cells * widths.keys_and_values
+    return Rules(
+        latent="mla_attn" if settings.rule("latent_values") == "mla_attn" else "absorbed",
+        mla_attn=settings.values.get("mla_attn", 0),
+        latent_copy=latent_values(deployment) == "copy",
+        embedding_inputs=settings.rule("embedding_inputs"),
+        gate_takes_place=settings.rule("inner_results") == 2,
+        casts_mask=settings.rule("flash_mask_bytes") == 6,
+        max_batch_mib=settings.values.get("attn_max_batch", 0),
+        fuses_experts=bool(settings.values.get("fused_moe", False)),
+        copies_cache=not is_plain and deployment.device.vendor in settings.rule("copies_quantized_cache"),
+        copies_joined=settings.rule("copies_joined"),
+        fuses_norm=settings.rule("fuses_norm"),
+        has_indices=settings.rule("cell_indices"),
+        rotates_cache=settings.rule("rotates_cache"),
+        stages_experts=not settings.values.get("run_time_repack", False),
+        shares_experts=settings.rule("stages_experts") == "used",
+    )

@@ -6,6 +6,7 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits, WholeCard
 from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
+from planner.engines.llama_cpp.compute import StepBuffers
 from planner.engines.llama_cpp.items import buffer_items, context_item, host_items, kept_prompts_bytes
 from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, margin_bytes, options
 from planner.engines.llama_cpp.placement import Placement, place
@@ -23,11 +24,11 @@ class LlamaCpp(PerRequest, WholeCard):
     splits_layers = True
 
     def __init__(self) -> None:
-        self._placed: tuple[Architecture, Deployment, Placement] | None = None
+        self._placed: tuple[Architecture, Deployment, Placement, StepBuffers] | None = None
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         check(architecture, deployment)
-        return self._place(architecture, deployment).cards
+        return self._place(architecture, deployment)[0].cards
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         return cache_specs(rank, deployment)
@@ -50,12 +51,15 @@ class LlamaCpp(PerRequest, WholeCard):
     def buffer_items(
         self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
-        return tuple(buffer_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
+        placement, steps = self._place(architecture, deployment)
+        card = next(index for index, one in enumerate(placement.cards) if one is rank)
+        return tuple(buffer_items(architecture, steps, card, deployment, tokens, requests))
 
     def host_items(
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
-        return tuple(host_items(architecture, self._place(architecture, deployment), deployment, tokens, requests))
+        placement, steps = self._place(architecture, deployment)
+        return tuple(host_items(architecture, placement, steps, deployment, tokens, requests))
 
     def limits(self, deployment: Deployment) -> ServerLimits:
         """What is handed over at once is computed before anybody's next token, however many steps that takes."""
@@ -102,12 +106,14 @@ class LlamaCpp(PerRequest, WholeCard):
             notes=tuple(notes),
         )
 
-    def _place(self, architecture: Architecture, deployment: Deployment) -> Placement:
-        """The last placement, since searches ask for it again and again."""
+    def _place(self, architecture: Architecture, deployment: Deployment) -> tuple[Placement, StepBuffers]:
+        """The last placement and its steps, since searches ask for them again and again."""
         known = self._placed
         if known is None or known[0] is not architecture or known[1] is not deployment:
-            known = self._placed = architecture, deployment, place(architecture, deployment)
-        return known[2]
+            placement = place(architecture, deployment)
+            steps = StepBuffers(architecture, deployment, placement)
+            known = self._placed = architecture, deployment, placement, steps
+        return known[2:]
 
 
 class IkLlamaCpp(LlamaCpp):

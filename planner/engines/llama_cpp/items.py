@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 
-from planner.architecture import Architecture
+from planner.architecture import Architecture, LatentAttention, distinct_layers
 from planner.deployment import Deployment
 from planner.engines.llama_cpp.cache import FP32_BYTES, cache_bytes, cache_specs
-from planner.engines.llama_cpp.compute import Step, host_bytes, step_bytes, step_of
+from planner.engines.llama_cpp.compute import StepBuffers
 from planner.engines.llama_cpp.options import options
-from planner.engines.llama_cpp.placement import Placement
+from planner.engines.llama_cpp.placement import HOST, Placement
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import MIB
 from planner.weights import model_bytes
 
 Spread = Mapping[str, float]
+HOST_SPREAD: Spread = {"low": 0.5, "high": 2}
+"""Inputs and embeddings where cards compute: public readings within a factor of two."""
 
 
 def context_item(deployment: Deployment) -> LineItem:
@@ -24,25 +26,26 @@ def context_item(deployment: Deployment) -> LineItem:
 
 
 def buffer_items(
-    architecture: Architecture, placement: Placement, deployment: Deployment, tokens: int, requests: int
+    architecture: Architecture, steps: StepBuffers, card: int, deployment: Deployment, tokens: int, requests: int
 ) -> Iterator[LineItem]:
-    """The compute buffer of a card, and a second one for layers that draft."""
-    chosen = options(deployment)
-    step = step_of(chosen, deployment, tokens, requests)
-    size = step_bytes(architecture, deployment, placement, step, copies_weights=True)
-    spread = _spread(placement, deployment)
-    source = f"a step of {step.tokens:,} tokens over {step.cells:,} cells; the spread of public readings"
-    yield _assumed("compute buffer", size, 1, spread, source)
-    if chosen.drafts:
+    """The compute buffer of one *card*, and a second one for layers that draft."""
+    size = steps.sizes(tokens, requests).get(card, 0)
+    spread = _spread(architecture, deployment)
+    yield _assumed("compute buffer", size, 1, spread, _step_source(steps, tokens, requests))
+    if options(deployment).drafts:
         yield _assumed("compute buffer, draft", size, 1, spread, "the context of the layers that draft")
 
 
 def host_items(
-    architecture: Architecture, placement: Placement, deployment: Deployment, tokens: int, requests: int
+    architecture: Architecture,
+    placement: Placement,
+    steps: StepBuffers,
+    deployment: Deployment,
+    tokens: int,
+    requests: int,
 ) -> Iterator[LineItem]:
     """Weights, caches, outputs and a step's inputs in main memory, and prompts that are kept there."""
     chosen = options(deployment)
-    step = step_of(chosen, deployment, tokens, requests)
     host = placement.host
     towers = (tensor for tower in host.towers for tensor in tower.tensors)
     weights = model_bytes(host.layers, (*host.tensors, *towers), deployment.weights)
@@ -52,7 +55,12 @@ def host_items(
         yield _known("cache", Kind.CACHE, cache, "of the layers that are not on a card")
     outputs = FP32_BYTES * chosen.slots(requests) * architecture.vocab_size
     yield _known("output buffer", Kind.RUNTIME, outputs, "one row of logits a slot")
-    yield _host_compute(architecture, placement, deployment, step)
+    source = _step_source(steps, tokens, requests)
+    if any(rank.layers for rank in placement.cards):
+        size, spread = steps.sizes(tokens, requests).get(HOST, 0), HOST_SPREAD
+    else:
+        size, spread = steps.host_alone(tokens, requests), _spread(architecture, deployment)
+    yield _assumed("compute buffer", size, 1, spread, source)
     prompts = kept_prompts_bytes(deployment)
     if prompts:
         yield _assumed("kept prompts", prompts, 0, {"low": 0, "high": 1}, "fills with use up to cache_ram")
@@ -67,20 +75,16 @@ def kept_prompts_bytes(deployment: Deployment) -> int:
     return 0 if is_shared else deployment.settings.integer("cache_ram") or 0
 
 
-def _host_compute(architecture: Architecture, placement: Placement, deployment: Deployment, step: Step) -> LineItem:
-    """The inputs of a step; the whole step where nothing is on a card."""
-    chosen, window = options(deployment), placement.widths.window_tokens
-    window_cells = 0 if window is None or chosen.window_extra_tokens is None else chosen.window_cells(window, 1)
-    inputs = host_bytes(architecture, deployment, step, window_cells)
-    if any(rank.layers for rank in placement.cards):
-        return _assumed("compute buffer", inputs, 1, {"low": 0.5, "high": 2}, f"inputs of {step.tokens:,} tokens")
-    whole = step_bytes(architecture, deployment, placement, step, copies_weights=False)
-    source = f"a step of {step.tokens:,} tokens over {step.cells:,} cells; the spread of public readings"
-    return _assumed("compute buffer", max(inputs, whole), 1, _spread(placement, deployment), source)
+def _step_source(steps: StepBuffers, tokens: int, requests: int) -> str:
+    step = steps.extent(tokens, requests)
+    return f"a step of {step.tokens:,} tokens over {step.cells:,} cells; the spread of public readings"
 
 
-def _spread(placement: Placement, deployment: Deployment) -> Spread:
-    spread: Spread = deployment.settings.rule("compute_spread")["latent" if placement.widths.is_latent else "heads"]
+def _spread(architecture: Architecture, deployment: Deployment) -> Spread:
+    latent = any(
+        isinstance(m, LatentAttention) for layer, _ in distinct_layers(architecture.layers) for m in layer.mixers
+    )
+    spread: Spread = deployment.settings.rule("compute_spread")["latent" if latent else "heads"]
     return spread
 
 

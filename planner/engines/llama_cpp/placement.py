@@ -8,30 +8,36 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from planner.architecture import Architecture, Attention, LatentAttention, Layer, Mixer, Tensor, distinct_layers
+from planner.architecture import Architecture, Attention, LatentAttention, Layer, Mixer, Tensor
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.llama_cpp.options import options
-from planner.engines.llama_cpp.widths import Widths, widths_of
 from planner.errors import PlannerError
 from planner.formats import Role
 from planner.records import dataclass
-from planner.weights import tensor_bytes
+
+HOST = -1
+"""The device that is main memory; cards are 0, 1, …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerPlace:
+    """The devices of one *layer*: its matrices', its experts' and its cells'."""
+
+    layer: Layer
+    device: int
+    experts: int
+    cache: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """*cards* in order, and what stays on the *host*.
-
-    *staged_layer_bytes* and *staged_output_bytes*: the largest matrix of a layer, and the output's, that lie there and
-    that a step copies to a card.
-    """
+    """*cards* in order, what stays on the *host*, where every layer lies, and the *output*'s device."""
 
     cards: tuple[Rank, ...]
     host: Rank
-    widths: Widths
-    staged_layer_bytes: int
-    staged_output_bytes: int
+    layers: tuple[LayerPlace, ...]
+    output: int
 
     @property
     def is_whole(self) -> bool:
@@ -61,14 +67,20 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         raise PlannerError(f"pipeline_parallel = {count} needs a layer a card; {architecture.title} has {number}.")
     on_cards: list[list[Layer]] = [[] for _ in range(count)]
     on_host: list[Layer] = []
+    places: list[LayerPlace] = []
     card_of = _card_of(deployment, number + 1 - first)
     split = _Splitter(no_kv_offload=bool(settings.flag("no_kv_offload")))
     for index, layer in enumerate(layers):
         if index < first:
             on_host.append(layer)
+            places.append(LayerPlace(layer=layer, device=HOST, experts=HOST, cache=HOST))
             continue
-        card, rest = split.layer(layer, keeps_experts=index >= cpu_moe and index not in cpu_moe_layers)
-        on_cards[card_of(min(index, number) - first)].append(card)
+        keeps_experts = index >= cpu_moe and index not in cpu_moe_layers
+        card, rest = split.layer(layer, keeps_experts)
+        device = card_of(min(index, number) - first)
+        on_cards[device].append(card)
+        cache = HOST if split.no_kv_offload else device
+        places.append(LayerPlace(layer=layer, device=device, experts=device if keeps_experts else HOST, cache=cache))
         if rest is not None:
             on_host.append(rest)
     inputs, outputs = _outer(architecture)
@@ -84,15 +96,11 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
     if not has_output:
         inputs += tuple(tensor for tensor in outputs if tensor not in inputs)
     host = Rank(layers=tuple(on_host), tensors=inputs, towers=() if offloaded else towers)
-    staged = [t for layer, _ in distinct_layers(on_host) for t in layer.tensors]
-    if not settings.rule("stages_experts"):
-        staged = [tensor for tensor in staged if tensor.active < 0]
     return Placement(
         cards=tuple(cards),
         host=host,
-        widths=widths_of(architecture),
-        staged_layer_bytes=_largest(staged, deployment),
-        staged_output_bytes=0 if has_output else _largest(outputs, deployment),
+        layers=tuple(places[:number]),
+        output=card_of(number - first) if has_output else HOST,
     )
 
 
@@ -121,10 +129,6 @@ def _card_of(deployment: Deployment, parts: int) -> Callable[[int], int]:
     return lambda part: bisect_right(ends, part * ends[-1] // parts)
 
 
-def _largest(tensors: Iterable[Tensor], deployment: Deployment) -> int:
-    return max((tensor_bytes(tensor, deployment.weights) for tensor in tensors), default=0)
-
-
 def _prediction_layers(architecture: Architecture, deployment: Deployment) -> tuple[Layer, ...]:
     """Those that draft; or their caches alone, where a version keeps them all the same."""
     if options(deployment).drafts:
@@ -148,7 +152,7 @@ class _Splitter:
     """Divides equal layers once, so that equal layers stay one object."""
 
     def __init__(self, no_kv_offload: bool) -> None:
-        self._no_kv_offload = no_kv_offload
+        self.no_kv_offload = no_kv_offload
         self._made: dict[tuple[int, bool], tuple[Layer, Layer | None]] = {}
 
     def layer(self, layer: Layer, keeps_experts: bool) -> tuple[Layer, Layer | None]:
@@ -156,7 +160,7 @@ class _Splitter:
         key = (id(layer), keeps_experts)
         if key not in self._made:
             experts = () if keeps_experts else tuple(t for t in layer.tensors if t.active >= 0)
-            mixers = layer.mixers if self._no_kv_offload else ()
+            mixers = layer.mixers if self.no_kv_offload else ()
             card = layer
             if experts or mixers:
                 tensors = tuple(t for t in layer.tensors if t not in experts)
