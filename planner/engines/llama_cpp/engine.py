@@ -52,7 +52,10 @@ class LlamaCpp(PerRequest, WholeCard):
         self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
         placement, steps = self._place(architecture, deployment)
-        card = next(index for index, one in enumerate(placement.cards) if one is rank)
+        # The rank may be of an earlier placement of the same deployment.
+        same = (index for index, one in enumerate(placement.cards) if one is rank)
+        card = next(same, None)
+        card = placement.cards.index(rank) if card is None else card
         return tuple(buffer_items(architecture, steps, card, deployment, tokens, requests))
 
     def host_items(
