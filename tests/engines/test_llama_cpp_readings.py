@@ -2,6 +2,9 @@
 
 import pytest
 
+from planner.budget import budget_for, prepare
+from planner.choices import Choices, choose
+from planner.units import MIB
 from tests.llama_cpp_readings import Reading, readings
 
 CACHE = ("kv_mib", "recurrent_mib", "context_mib")
@@ -52,7 +55,7 @@ def test_compute_buffers_are_close(reading: Reading, name: str) -> None:
     assert reading.figure(name) == pytest.approx(reading.printed[name], rel=COMPUTE_TOLERANCE)
 
 
-@pytest.mark.parametrize(("latent", "close", "equal", "every"), [(False, 49, 33, 52), (True, 16, 12, 18)])
+@pytest.mark.parametrize(("latent", "close", "equal", "every"), [(False, 49, 33, 52), (True, 16, 13, 18)])
 def test_most_compute_buffers_are_equal(latent: bool, close: int, equal: int, every: int) -> None:
     """One device, step, cache and flash attention known: within a tenth, and to the last digit."""
     kinds = [one for one in readings() if not one.skip and one.is_latent == latent]
@@ -62,6 +65,36 @@ def test_most_compute_buffers_are_equal(latent: bool, close: int, equal: int, ev
     assert len(found) == every
 
 
+R1 = "ikawrakow/ik_llama.cpp#437"
+TWO_CARDS = [
+    ("deepseek-r1-0528", R1, 32_768, 2_048, (3588.01, 3560.02)),
+    ("deepseek-r1-0528", R1, 32_768, 4_096, (4104.02, 4176.03)),
+    ("deepseek-r1-0528", R1, 40_960, 4_096, (4792.02, 4560.02)),
+    ("deepseek-r1-0528", R1, 61_440, 4_096, (7272.02, 6632.03)),
+    ("deepseek-r1-0528", R1, 65_536, 4_096, (7688.02, 6992.03)),
+    ("kimi-k2", "ikawrakow/ik_llama.cpp#616", 2_048, 512, (263.0, 334.0)),
+]
+
+
+@pytest.mark.parametrize(("model", "source", "context", "step", "printed"), TWO_CARDS)
+def test_each_of_two_cards_has_the_buffer_that_it_printed(
+    model: str, source: str, context: int, step: int, printed: tuple[float, float]
+) -> None:
+    """Latent attention with -mla 3 -amb 512 -fmoe, experts in main memory: the last card has the logits."""
+    settings = (
+        "mla_attn=3", "attn_max_batch=512", "fused_moe=true", "flash_attn=on", "cpu_moe=true", "run_time_repack=true",
+        f"n_batch={max(step, 2_048)}", f"n_ubatch={step}",
+    )  # fmt: skip
+    choices = Choices(
+        model=model, memory="8192GiB", device_count=2, weights="q4_k_m", kv_cache="q8_0", engine="ik_llama_cpp",
+        engine_version="2025-07-16", set=settings, context=context,
+    )  # fmt: skip
+    chosen = choose(choices)
+    ranks = budget_for(prepare(chosen.architecture, chosen.deployment), chosen.workload).ranks
+    sizes = [sum(item.bytes for item in rank.buffers(context, 1)) / MIB for rank in ranks]
+    assert sizes == pytest.approx(printed, rel=0.001), source
+
+
 def test_every_reading_is_run_or_says_why_not() -> None:
     assert len(readings()) == 145
     for reading in readings():
@@ -69,5 +102,5 @@ def test_every_reading_is_run_or_says_why_not() -> None:
         assert bool(reading.skip) != bool(reading.printed)
         assert reading.disagrees.keys() <= reading.printed.keys()
     assert sum(bool(reading.skip) for reading in readings()) == 11
-    assert sum(bool(reading.disagrees) for reading in readings()) == 12
+    assert sum(bool(reading.disagrees) for reading in readings()) == 11
     assert sum(reading.circular for reading in readings()) == 2

@@ -75,6 +75,8 @@ def _layers(
 
 def _model(architecture: Architecture, deployment: Deployment, placement: Placement, cards: int) -> Model:
     output = placement.output if cards else HOST
+    second = [t for t in architecture.tensors if t.role is Role.EMBEDDING and "per_layer" in t.name]
+    projections = [t for t in architecture.tensors if t.role is Role.LINEAR and "per_layer_model_proj" in t.name]
     heads = [tensor for tensor in architecture.tensors if tensor.role is Role.HEAD]
     words = heads or [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
     return Model(
@@ -83,6 +85,8 @@ def _model(architecture: Architecture, deployment: Deployment, placement: Placem
         layers=telling_layers(_layers(architecture, deployment, placement.layers, cards)),
         output=output,
         output_bytes=max((tensor_bytes(t, deployment.weights) for t in words), default=0) if output == HOST else 0,
+        layer_words=max((tensor.columns for tensor in second), default=0),
+        layer_words_bytes=max((tensor_bytes(t, deployment.weights) for t in projections), default=0),
         cards=cards,
     )
 

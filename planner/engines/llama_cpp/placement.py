@@ -94,7 +94,9 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         for index, mine in enumerate(on_cards)
     ]
     if not has_output:
-        inputs += tuple(tensor for tensor in outputs if tensor not in inputs)
+        # A file that is mapped serves a tied embedding for both.
+        is_mapped = not settings.values.get("run_time_repack", False)
+        inputs += tuple(tensor for tensor in outputs if not is_mapped or tensor not in inputs)
     host = Rank(layers=tuple(on_host), tensors=inputs, towers=() if offloaded else towers)
     return Placement(
         cards=tuple(cards),

@@ -6,7 +6,7 @@ from planner.engines.llama_cpp.placement import HOST
 from planner.engines.llama_cpp.step.attention import attention, latent_attention
 from planner.engines.llama_cpp.step.feed_forward import feed_forward
 from planner.engines.llama_cpp.step.frame import FP32, INDEX, Extent, Frame, Rules
-from planner.engines.llama_cpp.step.graph import Graph, Node, given, result, stored, written
+from planner.engines.llama_cpp.step.graph import Graph, Node, given, result, stored, view, written
 from planner.engines.llama_cpp.step.latent_heads import latent_heads
 from planner.engines.llama_cpp.step.recurrence import KINDS, recurrence
 from planner.engines.llama_cpp.step.schedule import peaks
@@ -31,7 +31,9 @@ class PlacedLayer:
 class Model:
     """What a step goes through: layers that tell of all, as ``telling_layers`` has them.
 
-    *output* is the device of the output matrix, *output_bytes* what a card copies of it. *cards* is their number.
+    *output* is the device of the output matrix, *output_bytes* what a card copies of it.
+    *layer_words* is the width of a second embedding, a part of which each layer adds, and *layer_words_bytes* the size
+    of the matrix that brings the first one to that width. *cards* is their number.
     """
 
     hidden: int
@@ -39,6 +41,8 @@ class Model:
     layers: tuple[PlacedLayer, ...]
     output: int
     output_bytes: int
+    layer_words: int
+    layer_words_bytes: int
     cards: int
 
 
@@ -71,6 +75,7 @@ def _graph(model: Model, extent: Extent, rules: Rules) -> Graph:
     tokens, graph = extent.tokens, frame.graph
     current = _embeddings(frame)
     chosen = given(4 * extent.outputs)
+    beside = _layer_words(frame, model, current) if model.layer_words else None
     for index, layer in enumerate(model.layers):
         before, rows = current, tokens
         current = _mixed(frame, layer, frame.norm(current, layer.device))
@@ -89,11 +94,31 @@ def _graph(model: Model, extent: Extent, rules: Rules) -> Graph:
             if layer.shape.norms_feed_forward:
                 inner = frame.norm(inner, layer.device)
             current = result("add", middle.size, inner, middle)
+        if beside is not None and layer.shape.per_layer:
+            current = _with_words(frame, layer, current, beside, rows)
     normed = frame.norm(current, model.output)
     logits = frame.product(model.vocab, normed, model.output, model.output_bytes, extent.outputs)
     logits.lasts = True
     graph.expand(logits)
     return graph
+
+
+def _layer_words(frame: Frame, model: Model, words: Node) -> Node:
+    """Every layer's part of a second embedding, with what the first one adds to it."""
+    size = FP32 * frame.tokens * model.layer_words
+    own = result("get_rows", size, stored(HOST), given(4 * frame.tokens), device=HOST)
+    frame.graph.expand(own)
+    projected = frame.product(model.layer_words, words, HOST, model.layer_words_bytes)
+    normed = frame.norm(view(projected), HOST, size)
+    return result("copy", size, view(result("add", size, normed, own)))
+
+
+def _with_words(frame: Frame, layer: PlacedLayer, current: Node, beside: Node, tokens: int) -> Node:
+    """*current* with what the layer makes of its part of *beside*."""
+    gate = frame.product(layer.shape.per_layer, current, layer.device, tokens=tokens)
+    gated = result("mul", gate.size, result("unary", gate.size, gate), view(beside))
+    added = frame.norm(frame.product(frame.hidden, gated, layer.device, tokens=tokens), layer.device)
+    return result("add", current.size, current, added)
 
 
 def _mixed(frame: Frame, layer: PlacedLayer, source: Node) -> Node:
