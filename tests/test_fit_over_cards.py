@@ -50,11 +50,12 @@ def test_every_card_keeps_its_margin(plan: Choices, cards: dict[str, str | int])
 
 
 def test_two_cards_hold_the_experts_of_more_layers_than_one() -> None:
-    """A card of 24 GiB holds those of 11 of 36 layers, beside the attention of all; two hold those of 24."""
+    """A card of 24 GiB holds those of 11 of 36 layers, beside the attention of all; two hold those of 25:
+    what lies in main memory is copied to the first card alone."""
     one = layers_on_host(fitted(replace(EXPERTS, device="rtx-3090")))
     two = layers_on_host(fitted(replace(EXPERTS, device="rtx-3090", device_count=2)))
     three = layers_on_host(fitted(replace(EXPERTS, device="rtx-3090", device_count=3)))
-    assert (one, two) == (25, 12)
+    assert (one, two) == (25, 11)
     assert 1.55 * GIB * (one - two) < 24 * GIB  # A layer's experts weigh 1.57 GiB.
     assert three <= two - 11
 
