@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from planner.architecture import Architecture
-from planner.budget import MemoryBudget, State, budget_for, pools, prepare
+from planner.budget import MemoryBudget, RankBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.deciding import Deciding, deciding
 from planner.deployment import Deployment, Workload
@@ -13,7 +13,7 @@ from planner.engines.base import EngineReport
 from planner.engines.division import cut_groups
 from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
-from planner.line_item import LineItem
+from planner.line_item import Kind, LineItem
 from planner.readers.stored import SERVED_IN_16_BIT
 from planner.records import dataclass
 from planner.weights import active_parameters, identity, parameters, parameters_by_role
@@ -25,10 +25,23 @@ NO_RUNTIME = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceShare:
+    """One device's part of a plan in bytes; *runtime_bytes* with what the engine keeps out of the pool."""
+
+    device: str
+    memory_bytes: int
+    weights_bytes: int
+    runtime_bytes: int
+    cache_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """The contract of ``plan --json``. All sizes are bytes of one device, the fullest, but for those of the host.
 
-    *devices* are the titles of all cards where these differ; *device* is the fullest one's.
+    *devices* are the titles of all cards where these differ; *device* is the fullest one's. *shares* are the parts of
+    devices that hold different layers, in their order; empty where all hold the same.
     *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit. Where
     card and processor share one memory, *shared_memory_bytes* bounds both together. *deciding* is the memory with the
     least to spare. With less than *margin_bytes* free the engine moves a part of the model to main memory by itself;
@@ -42,6 +55,7 @@ class Answer:
     device: str
     device_count: int
     devices: tuple[str, ...]
+    shares: tuple[DeviceShare, ...]
     weights: str
     stored_as: str
     quantize: str
@@ -103,6 +117,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         device=budget.rank.deployment.device.title,
         device_count=deployment.device_count * deployment.replicas,
         devices=tuple(card.title for card in deployment.cards),
+        shares=tuple(_share(rank, workload) for rank in budget.ranks) if len(budget.ranks) > 1 else (),
         weights=deployment.weights.name,
         stored_as=architecture.stored_as,
         quantize=deployment.weights.quantize,
@@ -140,6 +155,20 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
         report=report,
         warnings=(*warnings_for(architecture, deployment, workload), *_said(report)),
+    )
+
+
+def _share(rank: RankBudget, workload: Workload) -> DeviceShare:
+    tokens, requests = workload.context_tokens, rank.requests(workload.users)
+    items = (*rank.items, *rank.buffers(tokens, requests))
+    by_kind = {kind: sum(item.bytes for item in items if item.kind is kind) for kind in Kind}
+    return DeviceShare(
+        device=rank.deployment.device.title,
+        memory_bytes=rank.memory_bytes,
+        weights_bytes=by_kind[Kind.WEIGHTS],
+        runtime_bytes=by_kind[Kind.RUNTIME],
+        cache_bytes=by_kind[Kind.CACHE] + rank.cache_bytes(tokens, requests),
+        free_bytes=rank.pool_bytes - rank.need_bytes(tokens, requests),
     )
 
 

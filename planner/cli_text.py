@@ -37,6 +37,8 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     lines += [_item_line(item, width) for item in answer.items]
     lines.append(f"  {'total':{width}} {format_bytes(answer.total_bytes):>{_GIB_WIDTH}}")
     lines.append(f"  {'card':{width}} {format_bytes(answer.memory_bytes):>{_GIB_WIDTH}}  {answer.device}")
+    if answer.shares:
+        lines += ["", *_share_lines(answer)]
     if answer.host_items:
         lines += ["", *_host_lines(answer, width)]
     lines += ["", *_numbers(answer)]
@@ -143,6 +145,25 @@ def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
             break
         narrowed[widest] -= 1
     return [narrowed.get(index, width) for index, width in enumerate(widths)]
+
+
+def _share_lines(answer: Answer) -> list[str]:
+    """Every device's part, where they hold different layers."""
+    rows: list[Row] = [
+        {"each card": f"{number}: {share.device}"}
+        | {
+            name: format_bytes(abs(size)) + (" short" if size < 0 else "")
+            for name, size in (
+                ("weights", share.weights_bytes),
+                ("runtime", share.runtime_bytes),
+                ("cache", share.cache_bytes),
+                ("free", share.free_bytes),
+                ("of", share.memory_bytes),
+            )
+        }
+        for number, share in enumerate(answer.shares, 1)
+    ]
+    return [f"  {line}" for line in listing_text(rows).split("\n")]
 
 
 def _host_lines(answer: Answer, width: int) -> list[str]:

@@ -1,10 +1,13 @@
 """Cards that differ, and copies of the whole."""
 
+import json
+
 import pytest
 
 from planner.answer import Answer, answer
 from planner.budget import prepare
 from planner.choices import Choices, choose
+from planner.cli import main
 from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
 
@@ -102,3 +105,25 @@ def test_a_command_is_for_one_replica() -> None:
     assert written is not None
     assert "--parallel" not in written.text  # three of the four slots that it has anyway
     assert "Start it 2 times, each on 1 card of its own." in written.notes
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "vllm", "minimum"])
+def test_every_card_is_shown_with_its_own_part(engine: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parts add up to what each card has, and the fullest is the one that the plan's items are of."""
+    words = ["--model", "llama-3.1-8b", "--devices", "rtx-4090,rtx-3060", "--engine", engine]
+    if engine != "llama_cpp":
+        words += ["--pipeline-parallel", "2"]
+    main(["plan", *words])
+    told = capsys.readouterr().out
+    assert "1: GeForce RTX 4090" in told
+    assert "2: GeForce RTX 3060" in told
+    main(["plan", *words, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    for share in found["shares"]:
+        parts = share["weights_bytes"] + share["runtime_bytes"] + share["cache_bytes"] + share["free_bytes"]
+        assert parts == share["memory_bytes"]
+    assert min(share["free_bytes"] for share in found["shares"]) == found["free_bytes"]
+
+
+def test_cards_with_the_same_part_are_shown_once() -> None:
+    assert ask(device="l4", device_count=2, weights="int4-g128").shares == ()

@@ -20,6 +20,7 @@ from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import host_table, item_table
 from ui.scenario import Scenario, apply, scenario
+from ui.share_table import share_table
 from ui.words import BASIS_WORDS, ICONS, set_up_line
 
 SHOWN_FIXES = 3
@@ -133,6 +134,8 @@ def _memory(chosen: Chosen, answer: Answer) -> None:
         key="card_bar",
     )
     st.html(item_table(answer, chosen))
+    if answer.shares:
+        st.html(share_table(answer))
     if answer.host_items:
         st.html(host_table(answer))
     used = [basis for basis in Basis if any(item.basis is basis for item in answer.items)]
