@@ -15,7 +15,7 @@ from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.export import to_markdown
 from planner.speculation import speedup
-from planner.units import MIB, format_bytes, format_rate
+from planner.units import MIB, format_bytes, format_figure, format_rate
 
 FILE = Path(__file__).parent / "textbook.toml"
 NOT_YET = "not measured yet"
@@ -145,7 +145,7 @@ def _farthest(rows: Rows) -> str:
 
 def _outlier(rows: Rows) -> str:
     row = outlier(rows.of("activation-outliers", kind="layers"))
-    return f"{row['top_dimension']}: {row['top_max']:,.0f} against {row['median_max']:.2g}"
+    return f"{row['top_dimension']}: {row['top_max']:,.0f} against {format_figure(row['median_max'])}"
 
 
 def _scale(rows: Rows, left_out: int) -> Row:

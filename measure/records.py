@@ -140,6 +140,8 @@ def newest(records: Iterable[Record]) -> list[Record]:
 def _records(file: Path) -> Iterator[Record | None]:
     """The record of each line that is not empty; ``None`` for one that was cut short."""
     if not file.exists():
+        if file.parent.exists() and not file.parent.is_dir():
+            raise BadFile(f"{shorten_path(file.parent)} is no folder, as one of records is.")
         return
     try:
         text = file.read_bytes().decode("utf-8-sig", errors="replace")

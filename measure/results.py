@@ -21,7 +21,7 @@ def results(folder: Path) -> list[dict[str, Any]]:
     for name in EXPERIMENTS:
         try:
             result = json.loads((folder / RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if _is_result(result):
             found.append(result)

@@ -86,7 +86,7 @@ def start(words: Sequence[str], folder: Path) -> Run:
 
 def newest(folder: Path) -> Run | None:
     """The run that was started last, running or not; ``None`` where none ever was."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         return Run(**values | {"words": tuple(values["words"])})
     return None
@@ -107,7 +107,7 @@ def stop(run: Run) -> None:
 def progress(folder: Path) -> Progress:
     """The newest progress line; libraries write other lines there too."""
     for line in reversed(_lines(folder)):
-        with suppress(ValueError, TypeError):
+        with suppress(ValueError, TypeError, RecursionError):
             return Progress(**json.loads(line))
     return Progress()
 

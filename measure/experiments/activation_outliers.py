@@ -16,6 +16,7 @@ from measure.setup import Setup
 from measure.texts import HELD_OUT, ids_of
 from measure.worker import Message
 from planner.errors import PlannerError
+from planner.units import format_figure
 
 NAME = "activation-outliers"
 TOKENS = 84
@@ -101,8 +102,9 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         count = sum(row["top_dimension"] == dimension for row in layers)
         lesson = (
             f"Dimension {dimension} is the largest in {count} of {len(layers)} layers and reaches "
-            f"{highest['top_max']:,.0f} where the median dimension stays below {highest['median_max']:.2g}; without "
-            f"the {LEFT_OUT} largest an 8-bit scale is {scales[0]['step'] / scales[1]['step']:.1f} times as fine."
+            f"{highest['top_max']:,.0f} where the median dimension stays below "
+            f"{format_figure(highest['median_max'])}; without the {LEFT_OUT} largest an 8-bit "
+            f"scale is {scales[0]['step'] / scales[1]['step']:.1f} times as fine."
         )
     labelled = [row | {"octave": f"{row['from']:g} – {row['to']:g}"} for row in octaves]
     chart = bars(labelled, ("octave", "largest magnitude of a dimension"), ("dimensions", "dimensions"))

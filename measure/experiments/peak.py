@@ -125,7 +125,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         lesson=_lesson(rows),
         disagreements=tuple(
             f"{record_name(row)}: {row['measured_peak_bytes'] - row['predicted_peak_bytes']:+,} B, "
-            f"predicted {row['error']:+.2g} of it"
+            f"predicted {100 * row['error']:+.2g}%"
             for row in wrong
         ),
     )

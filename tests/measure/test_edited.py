@@ -19,6 +19,7 @@ from tests.measure.kept import keep
 from tests.measure.test_effects import SHOWN
 from ui import measure_run
 
+DEEP = "[" * 100_000
 ODD = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.none(), max_size=1)
 
 
@@ -53,9 +54,11 @@ def test_an_edited_result_is_left_out(changes: dict[str, Any], tmp_path: Path) -
     assert results(tmp_path) == [whole]
     file.write_text(json.dumps(whole | changes), encoding="utf-8")
     assert results(tmp_path) == []
+    file.write_text(DEEP, encoding="utf-8")
+    assert results(tmp_path) == []
 
 
-@pytest.mark.parametrize("text", ["", "7", "{}", '{"words": 3}', '{"words": [], "pid": 1}', "\x00"])
+@pytest.mark.parametrize("text", ["", "7", "{}", '{"words": 3}', '{"words": [], "pid": 1}', "\x00", DEEP])
 def test_an_edited_state_is_no_run(text: str, tmp_path: Path) -> None:
     (tmp_path / measure_run.STATE).write_text(text, encoding="utf-8")
     assert measure_run.newest(tmp_path) is None

@@ -173,6 +173,8 @@ def test_what_is_no_file_of_records_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "wide.jsonl").write_text(json.dumps(asdict(RECORD)), encoding="utf-16")
     with pytest.raises(PlannerError, match=r"wide\.jsonl, line 1 is not a record"):
         read(tmp_path / "wide.jsonl")
+    with pytest.raises(PlannerError, match=r"wide\.jsonl is no folder, as one of records is"):
+        read(tmp_path / "wide.jsonl" / "a.jsonl")
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(PlannerError, match=r"folder\.jsonl cannot be read: Is a directory"):
         read(tmp_path / "folder.jsonl")
