@@ -56,8 +56,11 @@ def for_engine(choices: Choices, engine: str) -> Choices:
     return replace(choices, engine=engine, engine_version=None, set=(), profile=None, overhead=None)
 
 
-def comparison_sentence(found: tuple[EngineFigures, ...], model: str) -> str:
-    """What the minimum would hold, and between which engines the others lie."""
+def comparison_sentence(found: tuple[EngineFigures, ...], model: str, are_unequal: bool = False) -> str:
+    """What the minimum would hold, and between which engines the others lie.
+
+    Over cards that *are_unequal* it is no bound: it gives each the same.
+    """
     least = next((one for one in found if one.engine == MINIMUM and not one.problem), None)
     others = [one for one in found if one.engine != MINIMUM and not one.problem and one.expected.one_user_tokens]
     if least is None:
@@ -69,6 +72,12 @@ def comparison_sentence(found: tuple[EngineFigures, ...], model: str) -> str:
     if tokens is None or not others:
         return f"At the least {model} leaves {format_bytes(expected.room_bytes)} of the card for its cache."
     counts = [one.expected.one_user_tokens or 0 for one in others]
+    if are_unequal and max(counts) > tokens:
+        return (
+            f"Divided evenly, so that the smallest card decides, weights and cache alone would leave **{tokens:,} "
+            f"tokens** of {model} for one user. An engine that gives each card as many layers as its own memory holds "
+            f"can have more: those here leave **{min(counts):,}** to **{max(counts):,}**."
+        )
     return (
         f"With weights and cache alone the card would hold **{tokens:,} tokens** of {model} for one user. What engines "
         f"reserve beside them, and how they keep a cache, makes that **{min(counts):,}** to **{max(counts):,}**."

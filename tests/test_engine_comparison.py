@@ -64,3 +64,15 @@ def test_an_engine_that_cannot_says_why_and_the_others_go_on() -> None:
 def test_the_sentence(choices: Choices, words: str) -> None:
     found = tuple(compared(choices).values())
     assert words in comparison_sentence(found, choose(choices).architecture.title)
+
+
+def test_less_than_an_engine_has_is_explained_and_not_called_the_least() -> None:
+    """On 24 and 12 GiB the minimum halves every layer; llama.cpp gives the larger card two thirds of them."""
+    plan = Choices(model="gemma-3-27b", devices="24GiB,12GiB", weights="q4_k_m", context=8192)
+    found = compare_engines(plan, choose(plan).architecture)
+    tokens = {one.engine: one.expected.one_user_tokens for one in found if not one.problem}
+    assert (tokens["llama_cpp"] or 0) > (tokens["minimum"] or 0)
+    sentence = comparison_sentence(found, "Gemma-3-27B", are_unequal=True)
+    assert sentence.startswith("Divided evenly, so that the smallest card decides, ")
+    assert f"**{tokens['minimum']:,} tokens**" in sentence
+    assert f"**{max(count or 0 for count in tokens.values()):,}**" in sentence

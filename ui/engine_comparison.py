@@ -33,7 +33,7 @@ def minimum_and_reserved(choices: Choices, architecture: Architecture) -> None:
     found = compare_engines(choices, architecture)
     able = [one for one in found if not one.problem]
     st.header("The minimum, and what each engine reserves", anchor=False)
-    st.markdown(comparison_sentence(found, architecture.title))
+    st.markdown(comparison_sentence(found, architecture.title, choices.devices is not None))
     if able:
         draw(
             engine_bars,
