@@ -154,7 +154,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         pool_tokens=longest_tokens if report is None else report.pool_tokens,
         max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
         report=report,
-        warnings=(*warnings_for(architecture, deployment, workload), *_said(report)),
+        warnings=(*warnings_for(architecture, deployment, workload), *_said(report, deployment)),
     )
 
 
@@ -192,8 +192,11 @@ def _beside_draft(report: EngineReport, longest_tokens: int | None, budget: Memo
     )
 
 
-def _said(report: EngineReport | None) -> tuple[str, ...]:
-    return () if report is None else (*report.refusals, *report.notes)
+def _said(report: EngineReport | None, deployment: Deployment) -> tuple[str, ...]:
+    """What the engine refuses, whose rules were followed, and what else there is to know."""
+    refusals, notes = ((), ()) if report is None else (report.refusals, report.notes)
+    followed = deployment.settings.followed
+    return (*refusals, *((followed,) if followed else ()), *notes)
 
 
 def beyond_model(architecture: Architecture, tokens: int) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from planner.units import parse_bytes, shorten
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _MAX_DIGITS = 15
 _INTS, _MAX_INTS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII), 1000
+_NAME_ENDS = re.compile(r"[:,(]")
+"""Where in a title the engine's name ends and what is said of it begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,20 +166,53 @@ class EngineData:
         first = ".".join(map(str, self.releases[0][0]))
         return f"a release, {first} or later, or the day of its llama.cpp, such as 2025-11-07."
 
+    @property
+    def latest(self) -> str:
+        """The last version or day that anything is known of."""
+        since = (entry.since for entries in self.rules.values() for entry in entries)
+        return max((self.newest, *since), key=self.number)
+
+    def is_later(self, version: str) -> bool:
+        """Whether *version* is of a release, build or day after all that is known."""
+        build, last = BUILD.fullmatch(version.strip()), BUILD.fullmatch(self.newest)
+        if build is not None and self.builds:
+            return int(build[1]) > max(self.builds[-1][0], int(last[1]) if last else 0)
+        if self.releases and not is_day(release := parse_version(version)):
+            return release > self.releases[-1][0]
+        asked, known = self.number(version), self.number(self.latest)
+        parts = len(asked) if is_day(asked) else self.release_parts
+        return asked[:parts] > known[:parts]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSettings:
     """Settings and rules of one version, of one *release*, with what the user set. *stated*: the version was given.
 
-    A setting is ``None`` where the engine derives it.
+    A setting is ``None`` where the engine derives it. *title* is the engine's; *known* is the version whose rules they
+    are: another than the one that was asked for where that is later than all that is known.
     """
 
+    title: str = ""
     version: str = ""
+    known: str = ""
     release: str = ""
     stated: bool = False
     values: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     rules: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def followed(self) -> str:
+        """Whose rules a plan follows, in a sentence; empty for an engine without versions."""
+        if not self.version:
+            return ""
+        if self.known != self.version:
+            return (
+                f"Rules and defaults of {self.title} {self.known}, the newest that is known here; {self.version} may "
+                "differ."
+            )
+        said = "" if self.stated else ", the newest whose figures were checked; --engine-version names another"
+        return f"Rules and defaults of {self.title} {self.version}{said}."
 
     def rule(self, name: str) -> Any:
         """The rule *name* as this version has it."""
@@ -211,7 +246,9 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
     values = {name: value_at(setting.defaults, number) for name, setting in data.settings.items()}
     chosen = dict(_pairs(data, engine, given))
     return EngineSettings(
+        title=_NAME_ENDS.split(data.title)[0].strip(),
         version=version or data.newest,
+        known=data.latest if version is not None and data.is_later(version) else version or data.newest,
         release=".".join((version or data.newest).split(".")[: data.release_parts]),
         stated=version is not None,
         values=values | chosen,

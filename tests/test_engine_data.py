@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import presets
+from planner.answer import answer
 from planner.choices import Choices, choose
 from planner.engine_data import parse_engine_data, settle
 from planner.engine_versions import parse_version
+from planner.engines import ENGINES
 from planner.errors import BadPreset, PlannerError
 
 DATA = parse_engine_data(
@@ -152,3 +154,44 @@ def test_a_version_of_another_kind_or_age_is_refused(engine: str, version: str, 
     with pytest.raises(PlannerError) as raised:
         choose(Choices(model="qwen3-8b", memory="24GiB", engine=engine, engine_version=version))
     assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "minimum"])
+def test_every_plan_says_whose_rules_it_follows(engine: str) -> None:
+    """The newest checked, the one asked for, or the newest known where it is later than all that is."""
+    data = presets.engine_data(engine)
+    later = "2099-01-01" if data.newest.startswith(("2", "b")) else "99.0"
+    followed = {}
+    for version in (None, data.newest, later):
+        choices = Choices(model="qwen3-0.6b", memory="80GiB", engine=engine, engine_version=version)
+        chosen = choose(choices)
+        found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        (followed[version],) = (warning for warning in found.warnings if warning.startswith("Rules and defaults of "))
+        assert found.report is None or found.report.version in followed[version]
+    assert followed[None].endswith(
+        f" {data.newest}, the newest whose figures were checked; --engine-version names another."
+    )
+    assert followed[data.newest].endswith(f" {data.newest}.")
+    assert followed[later].endswith(f" {data.latest}, the newest that is known here; {later} may differ.")
+
+
+def test_minimum_has_no_rules_of_a_version() -> None:
+    chosen = choose(Choices(model="qwen3-0.6b", memory="80GiB"))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert not any("Rules" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "is_later"),
+    [
+        ("vllm", "0.32.1", False),
+        ("vllm", "0.33", True),
+        ("sglang", "0.5.23", False),
+        ("sglang", "0.5.24", True),
+        ("llama_cpp", "b9849", False),
+        ("llama_cpp", "b99999", True),
+        ("ollama", "2026-08-22", True),
+    ],
+)
+def test_a_later_release_build_or_day_is_known_as_one(engine: str, version: str, is_later: bool) -> None:
+    assert presets.engine_data(engine).is_later(version) is is_later

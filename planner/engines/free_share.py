@@ -129,7 +129,7 @@ class FreeShare(PerRequest):
         block = self.block_tokens(deployment)
         per_request = -(-workload.context_tokens // block)
         return EngineReport(
-            version=deployment.settings.version,
+            version=deployment.settings.known,
             pool_bytes=room_bytes,
             pool_tokens=blocks * block,
             max_concurrency=min(blocks / per_request, self.batch(deployment)),
@@ -156,8 +156,6 @@ class FreeShare(PerRequest):
 
     def _notes(self, pool_tokens: int, deployment: Deployment, workload: Workload) -> Iterator[str]:
         settings = deployment.settings
-        said = "" if settings.stated else ", the newest whose rules were read; --engine-version names another"
-        yield f"Rules and defaults of {self.title} {settings.version}{said}."
         device = deployment.device
         if device.vendor and device.vendor not in settings.rule("vendors"):
             yield f"{self.title} does not run on {device.title}, as it is counted here."

@@ -419,7 +419,7 @@ def test_versions_that_compute_a_prompt_in_one_step_say_so() -> None:
     def notes(*settings: str, version: str) -> tuple[str, ...]:
         report = ask(DENSE, *settings, engine_version=version, context=32_768).report
         assert report is not None
-        return report.notes[1:]
+        return report.notes
 
     said = "vLLM 0.7 computes a prompt of max_model_len in one step: --set max_num_batched_tokens=32768 counts it."
     assert notes(version="0.7") == (said,)

@@ -49,7 +49,7 @@ def report(
     rank = found[0].rank
     assert isinstance(rank, SglangRank)
     return EngineReport(
-        version=deployment.settings.version,
+        version=deployment.settings.known,
         pool_bytes=first.rest_bytes,
         pool_tokens=first.tokens,
         max_concurrency=min(max(0, first.rest_bytes) / claim, running),
@@ -160,8 +160,6 @@ def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload:
 
 def _notes(rank: SglangRank, deployment: Deployment, running: int) -> Iterator[str]:
     settings = deployment.settings
-    said = "" if settings.stated else ", the newest whose figures were checked; --engine-version names another"
-    yield f"Rules and defaults of SGLang {settings.version}{said}."
     if settings.values["mem_fraction_static"] is None:
         yield f"SGLang would choose mem_fraction_static = {named_fraction(rank.model, deployment):.3f}."
     for factor, reason in deductions(rank.model, deployment):

@@ -71,7 +71,7 @@ def report(
     else:
         tokens = first.num_blocks // first.grouping.number * _shortest_block(first.grouping, deployment, context_tokens)
     return EngineReport(
-        version=settings.version,
+        version=settings.known,
         pool_bytes=first.pool_bytes,
         pool_tokens=tokens,
         max_concurrency=concurrency,
@@ -170,8 +170,7 @@ def _unfree(deployment: Deployment) -> list[str]:
 
 def _notes(deployment: Deployment, context_tokens: int) -> list[str]:
     settings = deployment.settings
-    said = "" if settings.stated else ", the newest whose figures were checked; --engine-version names another"
-    notes = [f"Rules and defaults of vLLM {settings.version}{said}."]
+    notes = []
     if settings.rule("whole_prompts") and context_tokens > options(deployment).max_num_batched_tokens:
         notes.append(
             f"vLLM {settings.version} computes a prompt of max_model_len in one step: "
