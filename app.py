@@ -1,5 +1,7 @@
 """The app: page set-up, navigation and the form that all pages share. ``make app`` starts it."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from ui.page import DRAWER, style
@@ -8,7 +10,7 @@ from ui.undo import undo
 
 st.set_page_config(
     page_title="KV Budget",
-    page_icon=":material/memory:",
+    page_icon=str(Path(__file__).parent / "ui" / "icon.svg"),  # a named icon would be fetched from the network
     layout="wide",
     initial_sidebar_state="expanded" if st.session_state.pop(DRAWER, False) else "auto",
 )

@@ -11,12 +11,16 @@ from planner.budget import TIGHT_TOKENS
 from planner.capacity import largest
 from planner.choices import Choices, choose, choose_cards, choose_device
 from planner.deployment import MAX_PARALLEL, Device
+from planner.downloads import checkpoint_id
 from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
 from planner.fit import over_cards
+from planner.launch import settable
 from planner.records import dataclass
+from planner.tuning import tunings
 from planner.units import format_bytes
+from planner.which import MADE_WHILE_LOADING
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
 """The first helps checkpoints in 32 bits alone."""
@@ -41,17 +45,27 @@ class Fix:
     choices: Choices
 
 
-def fixes(choices: Choices, architecture: Architecture, before: Answer) -> tuple[Fix, ...]:
+def fixes(choices: Choices, architecture: Architecture, before: Answer, tunes: bool = True) -> tuple[Fix, ...]:
     """Every single change that helps a plan that does not fit, those that are enough first.
 
-    Within each group by what it costs: a smaller wish, then a smaller format, then another card.
+    Within each group by what it costs: a setting, then a smaller wish, then a smaller format, then another card.
+    Of settings only what is enough, and none without *tunes*.
     """
     found: list[Fix] = []
+    if tunes and not before.no_build:
+        found += _tuned(choices, architecture, before)
     for change, changed in _changes(choices, architecture, before):
         fix = _tried(change, changed, architecture, before)
         if fix is not None:
             found.append(fix)
     return tuple(sorted(found, key=lambda fix: not fix.enough))
+
+
+def _tuned(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[Fix]:
+    """Of every setting that leaves more room the smallest change that is enough."""
+    for _, changes in tunings(choices, architecture):
+        tried = (_tried(change, changed, architecture, before) for change, changed in changes)
+        yield from islice((fix for fix in tried if fix is not None and fix.enough), 1)
 
 
 def _changes(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
@@ -83,13 +97,21 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
             others = tuple(text for text in choices.set if not text.startswith("quant_policy"))
             for bits in QUANT_POLICIES:
                 yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
-    for name in GGUF_STEPS["weights"] if reads_gguf else WEIGHT_STEPS:
+    for name in GGUF_STEPS["weights"] if reads_gguf else _weight_steps(choices):
         yield f"Weights in {name}", replace(choices, weights=name)
     if fitted:
         yield fitted
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
+
+
+def _weight_steps(choices: Choices) -> Iterator[str]:
+    """Smaller formats: what the engine makes while it loads in place of int8, and formats with a checkpoint."""
+    for name in WEIGHT_STEPS:
+        made = MADE_WHILE_LOADING.get(choices.engine) if name == "int8" else None
+        alike = (other for other in (name, f"{name}-asym") if checkpoint_id(choices.model, other))
+        yield made or next(alike, name)
 
 
 def _engines(choices: Choices) -> Iterator[tuple[str, Choices]]:
@@ -131,11 +153,12 @@ def offload(
     has_experts = any(tensor.active >= 0 for layer in architecture.layers for tensor in layer.tensors)
     if has_experts and leaves_room(with_setting(f"n_cpu_moe={number}")):
         kept = largest(lambda count: leaves_room(with_setting(f"n_cpu_moe={number - count}")), number)
-        setting, what = f"n_cpu_moe={number - kept}", f"Experts of {number - kept} of {number} layers in main memory"
+        name, value, what = "n_cpu_moe", number - kept, f"Experts of {number - kept} of {number} layers in main memory"
     else:
         kept = largest(lambda count: leaves_room(with_setting(f"n_gpu_layers={count}")), number)
-        setting, what = f"n_gpu_layers={kept}", f"{kept} of {number + 1} layers on the card"
-    return f"{what} ({setting})", with_setting(setting)
+        name, value, what = "n_gpu_layers", kept, f"{kept} of {number + 1} layers on the card"
+    option = f" ({name}={value})" if settable(choices.engine, name) else ""
+    return f"{what}{option}", with_setting(f"{name}={value}")
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:

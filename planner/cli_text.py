@@ -11,7 +11,6 @@ from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.bands import cell_text
 from planner.choices import Choices
-from planner.engines.base import EngineReport
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.inspection import Inspection, LayerGrowth
@@ -195,7 +194,7 @@ def _numbers(answer: Answer) -> list[str]:
         f"  most users at {answer.context_tokens:,} ".ljust(25)
         + ("any number" if answer.max_users is None else format_count(answer.max_users)),
         f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
-        *_report_lines(answer.engine, answer.report),
+        *_report_lines(answer),
     ]
 
 
@@ -204,9 +203,10 @@ def _beyond(answer: Answer) -> str:
     return f" by memory; the model was made for {answer.model_limit_tokens:,}" if beyond_limit(answer) else ""
 
 
-def _report_lines(engine: str, report: EngineReport | None) -> list[str]:
-    """What the engine prints when it starts, in its own sense of a token."""
-    if report is None:
+def _report_lines(answer: Answer) -> list[str]:
+    """What the engine prints when it starts, in its own sense of a token; nothing where it has no room for a pool."""
+    engine, report = answer.engine, answer.report
+    if report is None or (report.block_size and report.pool_bytes <= 0):
         return []
     if not report.num_blocks:
         return [f"  {engine} prints".ljust(25) + group for group in report.groups]

@@ -13,6 +13,7 @@ from planner.errors import PlannerError
 from planner.launch import launch
 from planner.launch.base import Launch
 from planner.records import dataclass
+from planner.tuning import with_setting
 
 ENGINE, PLANNER = "engine", "planner"
 """Who says that a change is enough."""
@@ -118,17 +119,6 @@ def _refusals(found: Answer) -> tuple[str, ...]:
 def _words(command: Launch) -> list[str]:
     """An option a line; of Ollama's file and environment each line by itself, but those that only name the model."""
     return [line for line in re.split(r" \\\n  |\n", command.text) if not line.startswith(("cat >", "ollama "))]
-
-
-def with_setting(choices: Choices, name: str, value: object) -> Choices:
-    """*choices* with one of the engine's settings in place of what it was."""
-    return replace(without_settings(choices, name), set=(*without_settings(choices, name).set, f"{name}={value}"))
-
-
-def without_settings(choices: Choices, *names: str) -> Choices:
-    """*choices* with the engine's defaults for these settings."""
-    kept = (text for text in choices.set if text.partition("=")[0].strip().replace("-", "_") not in names)
-    return replace(choices, set=tuple(kept))
 
 
 def carried(profile: CalibrationProfile, before: Chosen, after: Chosen) -> CalibrationProfile:

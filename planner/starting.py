@@ -9,11 +9,13 @@ from planner.choices import Choices, choose
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
 from planner.engines.llama_cpp.options import PLACEMENT
-from planner.launch import LAUNCHERS, launch
+from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
 from planner.verdict import spills
 from planner.which import check_device
+
+NOTHING = "No single change makes it start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class Start:
     def title(self) -> str:
         """What the command does, as a heading."""
         if self.command is None:
-            return "No single change makes it start"
+            return f"One change makes it start, but no command says it: {self.change}" if self.change else NOTHING
         if self.spills:
             return "It starts with a part in main memory"
         return "Start it" if not self.change else "It does not start like this, but with one change"
@@ -66,16 +68,17 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
         command = launch(choices, chosen)
         assert command is not None, choices.engine
         return Start(command=replace(command, notes=(*command.notes, *_waiting(found))), choices=choices)
-    for fix in fixes(choices, architecture, found):
-        if fix.enough:
-            changed = choose(fix.choices, architecture)
-            is_placed = bool(PLACEMENT & changed.deployment.settings.given)
-            return Start(
-                command=launch(fix.choices, changed),
-                choices=fix.choices,
-                change=fix.change,
-                spills=is_placed and spills(found),
-            )
+    enough = [fix for fix in fixes(choices, architecture, found) if fix.enough]
+    for fix in enough:
+        changed = choose(fix.choices, architecture)
+        command = launch(fix.choices, changed)
+        is_placed = bool(PLACEMENT & changed.deployment.settings.given) and spills(found)
+        if command is not None and expresses(fix.choices, changed, command):
+            return Start(command=command, choices=fix.choices, change=fix.change, spills=is_placed)
+        if is_placed:  # The engine does so by itself, and has no option for it.
+            return Start(command=launch(choices, chosen), choices=fix.choices, change=fix.change, spills=True)
+    if enough:
+        return Start(command=None, choices=enough[0].choices, change=enough[0].change)
     return Start(command=None, choices=choices)
 
 

@@ -10,23 +10,15 @@ from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, choose
 from planner.engines.llama_cpp.options import PLACEMENT
 from planner.log_shortage import Stage, share_below, shortage_bytes, stage_of
-from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of, with_setting, without_settings
+from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
+from planner.tuning import OF_THE_CARD, SEQUENCES, SHARES, UTILISATIONS, share_of, with_setting, without_settings
 from planner.units import format_bytes, parse_bytes
 from planner.weights import identity
 
-UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.92, 0.95, 0.98)
-SHARES = {
-    "vllm": "gpu_memory_utilization",
-    "sglang": "mem_fraction_static",
-    "tensorrt_llm": "free_gpu_memory_fraction",
-    "lmdeploy": "cache_max_entry_count",
-}
-"""By engine, the option for the share that its cache gets."""
 PRINTS_HELD = ("vllm", "tensorrt_llm")
 """Engines that print how many tokens their cache holds where one request needs more."""
-SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
 LARGER_CARD = 1.1
 UNEXPLAINED = ("other", "buffer")
 """Kinds of failure that a plan which fits has no change for."""
@@ -182,7 +174,7 @@ def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
         lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
         yield "share", words, PLANNER, lowered
         if not failed.fits(lowered):
-            for fix in fixes(lowered, failed.architecture, failed.ask(lowered)):
+            for fix in fixes(lowered, failed.architecture, failed.ask(lowered), tunes=False):
                 if card_of(fix.choices) == card_of(lowered):
                     yield fix.change, f"{words}, and {fix.change[:1].lower()}{fix.change[1:]}", PLANNER, fix.choices
 
@@ -213,18 +205,10 @@ def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[
 
 
 def _share(failed: Failed) -> tuple[str, float, str]:
-    """The setting for the cache's share, the share itself, and of what it is one; SGLang's follows the card."""
+    """The setting for the cache's share, the share itself, and of what it is one."""
     choices = failed.choices
-    name = SHARES[choices.engine]
-    chosen = choose(choices, failed.architecture)
-    if choices.engine == "sglang":
-        from planner.engines.sglang import Sglang  # only for SGLang's logs
-        from planner.engines.sglang.fraction import named_fraction
-
-        share = named_fraction(Sglang().ranks(failed.architecture, chosen.deployment)[0].model, chosen.deployment)
-    else:
-        share = chosen.deployment.settings.number(name)
-    return name, share, "of the card" if choices.engine in ("vllm", "sglang") else "of what is free"
+    whole = "of the card" if choices.engine in OF_THE_CARD else "of what is free"
+    return SHARES[choices.engine], share_of(choices, failed.architecture), whole
 
 
 def _figures(start: Start) -> tuple[int | None, float | None, float | None]:

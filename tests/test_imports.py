@@ -57,6 +57,7 @@ LAYERS = (
     ("planner.log_choices",),
     ("planner.log_pools",),
     ("planner.log_comparison",),
+    ("planner.tuning",),
     (
         "planner.advice",
         "planner.bands",

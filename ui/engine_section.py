@@ -116,6 +116,8 @@ def _printed(answer: Answer) -> str:
     words = engine_words(answer.engine, answer.engine_version)
     longest = report.longest_start_tokens
     starts = "a context of any length starts" if longest is None else f"the longest context that starts is {longest:,}"
+    if report.block_size and report.pool_bytes <= 0:
+        return f"By the rules of **{words}** there is no room for a pool, and nothing to print."
     if not report.num_blocks:
         printed = f": **{report.groups[0]}**" if report.groups else ", beside a draft"
         return f"By the rules of **{words}**{printed}; {starts}."

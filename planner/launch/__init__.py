@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
-from planner.choices import Choices, Chosen
+from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
 from planner.errors import UnknownName
+from planner.formats import CHECKPOINT
 from planner.launch.base import Launch
 
 LAUNCHERS = {
@@ -32,6 +33,21 @@ def launch(choices: Choices, chosen: Chosen) -> Launch | None:
     each = replace(workload, users=-(-workload.users // deployment.replicas))
     found = write(choices, replace(chosen, deployment=replace(deployment, replicas=1), workload=each))
     return replace(found, notes=(*found.notes, *_beside(deployment)))
+
+
+def settable(engine: str, setting: str) -> bool:
+    """Whether a command of *engine* can give *setting*; most can give all of theirs."""
+    known: frozenset[str] | None = getattr(import_module(LAUNCHERS[engine]), "SETTABLE", None)
+    return known is None or setting in known
+
+
+def expresses(choices: Choices, chosen: Chosen, command: Launch) -> bool:
+    """Whether *command* says in what *choices* store the weights, and all the settings that they give."""
+    bare = replace(choices, weights=None, set=())
+    read = choose(parse_launch(choices.engine, command.text, bare), chosen.architecture).deployment
+    said, asked = read.settings, chosen.deployment.settings
+    same_weights = read.weights.name == chosen.deployment.weights.name or chosen.deployment.weights.name == CHECKPOINT
+    return same_weights and all(said.values[name] == asked.values[name] for name in asked.given)
 
 
 def _beside(deployment: Deployment) -> Iterator[str]:

@@ -17,6 +17,8 @@ from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_
 from planner.launch.llama_cpp import CACHE_TYPES, cache_type
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
+SETTABLE = frozenset({*PARAMETERS, "n_parallel", "flash_attn"})
+"""All of llama.cpp's settings that a Modelfile or the environment can give."""
 _FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
 _PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
 _VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
@@ -30,7 +32,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
         f"cat > Modelfile <<'END'\n{modelfile}\nEND\n{environment} ollama serve &\n"
         f"ollama create {name} -f Modelfile\nollama run {name}"
     )
-    rest = sorted(chosen.deployment.settings.given - {*PARAMETERS, "n_parallel", "flash_attn"})
+    rest = sorted(chosen.deployment.settings.given - SETTABLE)
     file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
     files, notes = ("", ()) if _pull_name(choices, chosen) else made_from_checkpoint(choices, chosen.deployment, file)
     if rest:

@@ -53,7 +53,16 @@ def setting_options(deployment: Deployment, names: tuple[str, ...]) -> Iterator[
     """An option and its value for each setting of *names* that the plan has."""
     for name in names:
         if name in deployment.settings.given:
-            yield from (option_of(name), str(deployment.settings.values[name]))
+            yield from (option_of(name), written(deployment.settings.values[name]))
+
+
+def written(value: object) -> str:
+    """A setting's value as a command has it.
+
+    >>> written(100_000.0), written(0.92)
+    ('100000', '0.92')
+    """
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def loaded(choices: Choices, deployment: Deployment) -> str:

@@ -1,0 +1,77 @@
+"""Settings of servers that leave more for what is asked, each a single change: nothing asked for becomes smaller."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.architecture import Architecture
+from planner.choices import Choices, choose
+
+SHARES = {
+    "vllm": "gpu_memory_utilization",
+    "sglang": "mem_fraction_static",
+    "tensorrt_llm": "free_gpu_memory_fraction",
+    "lmdeploy": "cache_max_entry_count",
+}
+"""By engine, the option for the share that its cache gets."""
+OF_THE_CARD = ("vllm", "sglang")
+"""Engines whose share is of the whole card; others' is of what is free after loading."""
+UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.92, 0.95, 0.98)
+HIGHEST = 0.95
+"""Where nothing is known of what else lies on the card, a share above leaves too little for it."""
+SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
+POOLS = ("kv_cache_memory_bytes", "num_gpu_blocks_override", "max_total_tokens", "max_tokens")
+"""Settings that give the pool a size, or cap it."""
+
+
+def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, list[tuple[str, Choices]]]]:
+    """By setting, its changes from the smallest on, in words and choices."""
+    if choices.engine not in SHARES:
+        return
+    deployment = choose(choices, architecture).deployment
+    settings, name = deployment.settings, SHARES[choices.engine]
+    pools = sorted(settings.given.intersection(POOLS))
+    for pool in pools:
+        yield pool, [(f"Without {pool}", without_settings(choices, pool))]
+    share = share_of(choices, architecture)
+    if share >= 1:
+        yield name, [(f"Without {name}", without_settings(choices, name))]
+    elif not pools:
+        words = f"{name} {{:g}} instead of {share:.3g}"
+        higher = [number for number in UTILISATIONS if share < number <= HIGHEST]
+        yield name, [(words.format(number), with_setting(choices, name, number)) for number in higher]
+    if (most := _sequences(choices, architecture)) is not None:
+        users = -(-choices.users // (deployment.replicas * deployment.data_parallel))
+        fewer = [number for number in SEQUENCES if users <= number < most]
+        said = "max_num_seqs {:,} instead of {:,}"
+        yield "max_num_seqs", [(said.format(n, most), with_setting(choices, "max_num_seqs", n)) for n in fewer]
+
+
+def share_of(choices: Choices, architecture: Architecture) -> float:
+    """The share that the engine of *choices* gives its cache, as set or by default; SGLang's follows the card."""
+    deployment = choose(choices, architecture).deployment
+    if choices.engine != "sglang":
+        return deployment.settings.number(SHARES[choices.engine])
+    from planner.engines.sglang import Sglang  # only where SGLang is asked for
+    from planner.engines.sglang.fraction import named_fraction
+
+    return named_fraction(Sglang().ranks(architecture, deployment)[0].model, deployment)
+
+
+def _sequences(choices: Choices, architecture: Architecture) -> int | None:
+    """What vLLM profiles its peak and its graphs for; ``None`` for others."""
+    if choices.engine != "vllm":
+        return None
+    from planner.engines.vllm.options import options  # only where vLLM is asked for
+
+    return options(choose(choices, architecture).deployment).max_num_seqs
+
+
+def with_setting(choices: Choices, name: str, value: object) -> Choices:
+    """*choices* with one of the engine's settings in place of what it was."""
+    return replace(without_settings(choices, name), set=(*without_settings(choices, name).set, f"{name}={value}"))
+
+
+def without_settings(choices: Choices, *names: str) -> Choices:
+    """*choices* with the engine's defaults for these settings."""
+    kept = (text for text in choices.set if text.partition("=")[0].strip().replace("-", "_") not in names)
+    return replace(choices, set=tuple(kept))
