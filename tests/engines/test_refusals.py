@@ -54,6 +54,7 @@ def ask(engine: str, version: str, *settings: str, architecture: Any = DENSE, **
         ("tensorrt_llm", "1.2.1", ("tokens_per_block=3",), {}, "a power of two"),
         ("tensorrt_llm", "1.2.1", (), {"device": "h100-sxm", "kv_cache": "nvfp4-kv"}, "of compute capability 9.0"),
         ("lmdeploy", "0.16.0", ("cache_block_seq_len=17",), {}, "a multiple of 32"),
+        ("lmdeploy", "0.9.2", ("cache_max_entry_count=4000",), {}, "must be below 1"),
         ("lmdeploy", "0.15.0", ("cache_max_entry_count=4000",), {}, "cache_max_entry_count = 4000: it must be below 1"),
     ],
 )
