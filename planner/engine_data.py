@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date
 from typing import Any
 
@@ -108,7 +108,7 @@ def ints_text(numbers: Iterable[int]) -> str:
 class EngineData:
     """All that is known of one engine's versions.
 
-    *newest* is used when no version is given; rules for later versions are known from source, not from readings.
+    *newest* is used when no version is given; rules up to *latest* are known from source, not from readings.
     *release_parts* numbers of a version are a release, within which measurements are alike. An engine that numbers its
     *builds* and names no versions has its rules by day: some builds with theirs, in order. One built on such has
     *releases*, each with the day of what it is built on; one not listed has that of the last before. It runs on devices
@@ -118,6 +118,7 @@ class EngineData:
     name: str = ""
     title: str = ""
     newest: str = ""
+    latest: str = ""
     release_parts: int = 2
     settings: Mapping[str, Setting] = field(default_factory=dict)
     rules: Mapping[str, tuple[Dated, ...]] = field(default_factory=dict)
@@ -165,12 +166,6 @@ class EngineData:
             return "the day of the build, such as 2025-11-07."
         first = ".".join(map(str, self.releases[0][0]))
         return f"a release, {first} or later, or the day of its llama.cpp, such as 2025-11-07."
-
-    @property
-    def latest(self) -> str:
-        """The last version or day that anything is known of."""
-        since = (entry.since for entries in self.rules.values() for entry in entries)
-        return max((self.newest, *since), key=self.number)
 
     def is_later(self, version: str) -> bool:
         """Whether *version* is of a release, build or day after all that is known."""
@@ -271,7 +266,7 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     }
     rules = {key: _dated(entries, f"{where}: rules.{key}") for key, entries in table.get("rules", {}).items()}
     builds = tuple(sorted((entry["build"], entry["day"]) for entry in table.get("builds", ())))
-    return EngineData(
+    data = EngineData(
         name=name,
         title=table["title"],
         newest=table["newest"],
@@ -283,6 +278,8 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
         vendors=tuple(table.get("vendors", ())),
         not_on=tuple(table.get("not_on", ())),
     )
+    since = (entry.since for entries in rules.values() for entry in entries)
+    return replace(data, latest=max((data.newest, *since), key=data.number) if data.newest else "")
 
 
 def _setting(name: str, table: Mapping[str, Any], where: str) -> Setting:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from planner.errors import PlannerError
@@ -26,6 +27,7 @@ class Dated:
     source: str = ""
 
 
+@lru_cache(maxsize=1024)
 def parse_version(text: str) -> Version:
     """The release that *text* begins with, ``0.26.1rc1.dev608`` is (0, 26, 1), or its day: ``2025-11-07``."""
     match = DATE.fullmatch(text.strip()) or _VERSION.match(text.strip())

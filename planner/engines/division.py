@@ -42,8 +42,8 @@ def check_division(architecture: Architecture, deployment: Deployment, title: st
             f"tensor_parallel = {ranks} does not go with {obstacle}: {title} {settings.version} would refuse to "
             f"start; choose one of: {', '.join(map(str, below + above)) or 'none'}."
         )
-    shares, experts = deployment.expert_parallel, _experts(architecture)
-    if settings.rule("experts_divide") and experts % shares:
+    shares = deployment.expert_parallel
+    if shares > 1 and settings.rule("experts_divide") and (experts := _experts(architecture)) % shares:
         fine = [n for n in range(1, min(experts, 2 * shares) + 1) if experts % n == 0]
         raise UnevenSplit(
             f"expert_parallel = {shares} does not go with {experts} experts: {title} {settings.version} gives every "
