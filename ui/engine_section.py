@@ -90,7 +90,10 @@ def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
         return "It does not start like this"
     assert found is not None, engine
     if found.command is None:
-        st.markdown(f"{engine_title(engine)} would need more than one: so there is no command to copy.")
+        if found.change:
+            st.markdown("A command would have to name what is not known here, such as a checkpoint in that format.")
+        else:
+            st.markdown(f"{engine_title(engine)} would need more than one: so there is no command to copy.")
         return found.title
     if found.change:
         st.markdown(f":orange[:material/edit:] **{no_markup(found.change)}**")
