@@ -35,6 +35,10 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
     share = share_of(choices, architecture)
     if share >= 1:
         yield name, [(f"Without {name}", without_settings(choices, name))]
+    elif choices.engine == "sglang":
+        # What SGLang chooses leaves what a step and its graphs need: no larger share is known to start.
+        if name in settings.given:
+            yield name, [(f"Without {name}", without_settings(choices, name))]
     elif not pools:
         words = f"{name} {{:g}} instead of {share:.3g}"
         higher = [number for number in UTILISATIONS if share < number <= HIGHEST]

@@ -44,7 +44,7 @@ def test_never_fewer_sequences_than_users() -> None:
                 assert int(changed.set[-1].partition("=")[2]) >= 20
 
 
-@pytest.mark.parametrize("engine", SHARES)
+@pytest.mark.parametrize("engine", [engine for engine in SHARES if engine != "sglang"])
 def test_shares_grow_to_a_bound_and_by_their_own_names(engine: str) -> None:
     choices = Choices(model="qwen3-8b", memory="24GiB", engine=engine)
     architecture = choose(choices).architecture
@@ -72,6 +72,16 @@ def test_a_pool_that_is_set_too_small_is_better_left_out(engine: str, version: s
     name = setting.partition("=")[0]
     assert not ask(choices).fits
     assert changes(choices)[f"Without {name}"].set == ()
+
+
+def test_no_larger_share_than_sglang_chooses_is_offered() -> None:
+    """Activations and graphs live in the rest; a share that was set too low is better left out."""
+    choices = Choices(model="qwen3-0.6b", memory="24GiB", engine="sglang", context=4_096)
+    architecture = choose(choices).architecture
+    assert not list(tunings(choices, architecture))
+    low = replace(choices, set=("mem_fraction_static=0.1",))
+    ((name, ((change, changed),)),) = tunings(low, architecture)
+    assert (name, change, changed.set) == ("mem_fraction_static", "Without mem_fraction_static", ())
 
 
 def test_settings_replace_what_was_set() -> None:
