@@ -190,7 +190,7 @@ def test_minimum_has_no_rules_of_a_version() -> None:
         ("sglang", "0.5.24", True),
         ("llama_cpp", "b9849", False),
         ("llama_cpp", "b99999", True),
-        ("ollama", "2026-08-22", True),
+        ("ollama", "2099-01-01", True),
     ],
 )
 def test_a_later_release_build_or_day_is_known_as_one(engine: str, version: str, is_later: bool) -> None:
