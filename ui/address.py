@@ -12,6 +12,7 @@ from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.formats import find_format
+from planner.links import link_names
 from planner.units import parse_bytes, shorten
 from ui import form
 
@@ -152,6 +153,12 @@ def _flag(key: str, value: str) -> dict[str, Any]:
     return {key: FLAGS[value.lower()]}
 
 
+def _interconnect(key: str, value: str) -> dict[str, Any]:
+    if value not in (form.USUAL, *link_names()):
+        raise PlannerError(f"{key} = {value} is not known.")
+    return {key: value}
+
+
 def _draft(key: str, value: str) -> dict[str, Any]:
     return {key: value.lower()} if value.lower() in form.DRAFTS else _model(key, value)
 
@@ -183,6 +190,7 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "custom": _custom,
     "devices": _devices,
     "display": _flag,
+    "interconnect": _interconnect,
     "draft": _draft,
     "draft_weights": _draft_weights,
     "kv_cache": _cache,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from planner.deployment import MAX_PARALLEL
 from planner.draft import MAX_DRAFT_TOKENS
+from planner.links import link_names
 from ui import form
 from ui import set_up_fields as fields
 
@@ -30,6 +31,9 @@ def advanced_fields() -> None:
     )
     for name, (label, meaning) in SPLITS.items():
         fields.number(name, label, MAX_PARALLEL, help=meaning)
+    if form.shares_layers(st.session_state):
+        links = [form.USUAL, *link_names()]
+        fields.select("interconnect", "What joins the cards", links, help=_LINK_HELP)
     fields.toggle("display", "The first card shows the screen", help=_DISPLAY_HELP)
     fields.select("draft", "A draft", [*form.DRAFTS, *form.model_names()], help=_DRAFT_HELP)
     if st.session_state["draft"] != form.NONE:
@@ -52,6 +56,9 @@ def decided_cards() -> int | None:
 
 
 _WEIGHTS_HELP = "*as published*: as the draft's own file has them."
+_LINK_HELP = (
+    "For speed alone: cards that share a layer exchange what they have after each. *usual*: the card's own link."
+)
 _DISPLAY_HELP = (
     "A desktop takes some of the card before the engine starts: counted as a range of its own, from public start-ups."
 )

@@ -14,6 +14,7 @@ from planner.choices import Choices
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
 from planner.formats import NumberFormat
+from planner.native_files import READ_GGUF
 from planner.profile_files import profile_paths
 from ui.words import AS_PUBLISHED
 
@@ -64,12 +65,18 @@ DEFAULTS: State = {
     "data_parallel": 1,
     "expert_parallel": 1,
     "replicas": 1,
+    "interconnect": USUAL,
     "display": False,
     "draft": NONE,
     "draft_pass": 4,
     "draft_weights": AS_PUBLISHED,
 }
 """Every field with the value it has when a link says nothing."""
+
+
+def defaults(engine: str) -> State:
+    """The same where *engine* runs the model: what runs on one's own machine answers one at a time."""
+    return {**DEFAULTS, "users": 1} if engine in READ_GGUF else DEFAULTS
 
 
 @cache
@@ -106,6 +113,11 @@ def split_settings(text: str) -> tuple[str, ...]:
     return tuple(filter(None, (part.strip() for line in text.splitlines() for part in line.split(";"))))
 
 
+def shares_layers(state: State) -> bool:
+    """Whether several cards share every layer, so that what joins them counts."""
+    return any(state.get(name, 1) > 1 for name in ("device_count", "tensor_parallel"))
+
+
 def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
     """The plan that *state* asks for. *own_cache* is what its checkpoint keeps the cache in, if that is known."""
     fields = {**DEFAULTS, **state}
@@ -118,6 +130,7 @@ def to_choices(state: State, own_cache: NumberFormat | None = None) -> Choices:
         devices=listed,
         **{name: None if fields[name] == 1 else fields[name] for name in OPTIONAL},
         replicas=fields["replicas"],
+        interconnect=fields["interconnect"] if fields["interconnect"] != USUAL and shares_layers(fields) else None,
         display=fields["display"],
         **_draft(fields),
         weights=_weights(fields),
@@ -149,6 +162,7 @@ def to_state(choices: Choices) -> dict[str, Any]:
         "profile": choices.profile or NONE,
         **{name: getattr(choices, name) or 1 for name in OPTIONAL},
         "replicas": choices.replicas,
+        "interconnect": choices.interconnect or USUAL,
         "devices": choices.devices or "",
         "display": choices.display,
         "overhead": "" if choices.overhead == usual_overhead(choices.engine) else choices.overhead or NONE,

@@ -199,7 +199,8 @@ def pace_words(pace: Pace) -> list[str]:
 def command(choices: Choices, verb: str, *more: str) -> str:
     """The ``kvbudget`` command *verb* for the set-up, whose cards share every layer, and what it asks besides."""
     shared = replace(choices, device_count=None, tensor_parallel=choices.device_count or choices.tensor_parallel)
-    return f"{shared.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join(more)}"
+    link = [] if choices.interconnect is None else ["--interconnect", choices.interconnect]
+    return f"{shared.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join([*link, *more])}"
 
 
 def say_problem(pace: Pace) -> None:

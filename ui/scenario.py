@@ -10,7 +10,6 @@ from planner.choices import Choices, Chosen, choose
 from planner.custom import MAX_CHARACTERS
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
-from planner.native_files import READ_GGUF
 from planner.presets import load_preset
 from planner.verdict import Verdict, verdict
 from ui import form, own_config
@@ -108,7 +107,7 @@ def apply(choices: Choices) -> None:
     """
     state = form.to_state(choices)
     for key, value in state.items():
-        if key not in st.session_state and value != form.DEFAULTS[key]:
+        if key not in st.session_state and value != form.defaults(choices.engine)[key]:
             st.query_params[key] = in_address(value)
     st.session_state.pop(NOTES, None)
     st.session_state.update(state)
@@ -124,8 +123,6 @@ def _read_address() -> None:
     st.session_state[_STARTED] = True
     query = st.query_params.to_dict()
     found, problems = read_address(query)
-    if found.get("engine") in READ_GGUF and "users" not in query:
-        found["users"] = 1  # What runs on one's own machine answers one at a time.
     st.session_state[NOTES] = problems
     told = {key: in_address(value) for key, value in found.items()}
     if told != {key: value for key, value in query.items() if key in form.DEFAULTS}:

@@ -47,7 +47,7 @@ def number(key: str, label: str, most: int, **more: Any) -> None:
         label,
         min_value=1,
         max_value=most,
-        value=form.DEFAULTS[key],
+        value=form.defaults(st.query_params.get("engine", form.DEFAULTS["engine"]))[key],
         step=1,
         key=key,
         on_change=forget_notes,

@@ -29,7 +29,9 @@ from planner.serving import ServingQuestion
 from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
-_ONE = ("device", "memory", "price", "tensor_parallel", "watts", "measured", "profile", "host_memory")
+_ONE = (
+    *("device", "memory", "price", "tensor_parallel", "interconnect", "watts", "measured", "profile", "host_memory"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

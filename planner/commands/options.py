@@ -90,7 +90,8 @@ def add_interconnect(parser: argparse._ActionsContainer) -> None:
 
 def unused_interconnect(arguments: argparse.Namespace) -> Unused:
     """What joins the cards, where none shares a layer with another."""
-    if (arguments.tensor_parallel or 1) == 1 and (getattr(arguments, "device_count", None) or 1) == 1:
+    counts = (getattr(arguments, name, None) or 1 for name in ("tensor_parallel", "device_count"))
+    if all(count == 1 for count in counts):
         yield ("interconnect",), "with one card, or --tensor-parallel 1: no layer is shared"
 
 

@@ -4,13 +4,21 @@ import argparse
 
 from planner.answer import Answer
 from planner.commands.given import Unused
-from planner.commands.options import number, unused_quantize, unused_storage, whole
+from planner.commands.options import (
+    add_interconnect,
+    number,
+    unused_interconnect,
+    unused_quantize,
+    unused_storage,
+    whole,
+)
 from planner.errors import PlannerError
 from planner.paced import MeasuredRate, run_by
 
 
 def add_pace(parser: argparse._ActionsContainer) -> None:
-    """Whose speed is planned, and what of it was measured."""
+    """Whose speed is planned, what joins its cards, and what of it was measured."""
+    add_interconnect(parser)
     parser.add_argument(
         "--speed-engine", help="whose public measurements say how fast it is; default: --engine, vllm for minimum"
     )
@@ -43,6 +51,7 @@ def unused_in_speed(arguments: argparse.Namespace) -> Unused:
     """What counts for nothing wherever speed is planned."""
     yield from unused_storage(arguments)
     yield from unused_quantize(arguments)
+    yield from unused_interconnect(arguments)
     if arguments.profile is not None and _has_speed(arguments.profile):
         yield ("speed_engine", "measured"), "with a --profile that timed the machine"
 

@@ -26,7 +26,7 @@ _STATED = ("sequence_ms", "context_token_us", "prompt_token_us")
 _PLANNED = (
     *("model", "device", "memory", "weights", "tensor_parallel", "pipeline_parallel", "speed_engine", "measured"),
     *("quantize", "kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
-    *("host_memory", "profile", "display", "overhead"),
+    *("host_memory", "profile", "display", "overhead", "interconnect"),
 )
 _PAGED = ("host_us", "host_blocks", "disk_us", "disk_blocks", "reserved_tokens")
 

@@ -24,7 +24,7 @@ _NEEDED = "--model, --device and --batch, how many requests decode together"
 _TOGETHER = (
     *("weights", "tensor_parallel", "draft_model", "draft_weights", "speed_engine", "measured", "quantize"),
     *("kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
-    *("host_memory", "profile", "display", "overhead"),
+    *("host_memory", "profile", "display", "overhead", "interconnect"),
 )
 
 

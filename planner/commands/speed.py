@@ -6,11 +6,9 @@ from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import (
-    add_interconnect,
     add_json,
     add_storage,
     choices_from,
-    unused_interconnect,
     whole,
 )
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
@@ -31,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", type=whole, help="prompt tokens; default: the context")
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument("--pipeline-parallel", type=whole)
-    add_interconnect(parser)
     parser.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
     add_pace(parser)
     add_json(parser)
@@ -40,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def unused(arguments: argparse.Namespace) -> Unused:
     """What has no effect beside what was given."""
     yield from unused_in_speed(arguments)
-    yield from unused_interconnect(arguments)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -49,7 +49,8 @@ PAGES = ("plan", "tables", "which", "cache", "speed", "batching", "speculation",
 
 
 def link(choices: Choices) -> dict[str, str]:
-    return {key: in_address(value) for key, value in form.to_state(choices).items() if value != form.DEFAULTS[key]}
+    usual = form.defaults(choices.engine)
+    return {key: in_address(value) for key, value in form.to_state(choices).items() if value != usual[key]}
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -71,6 +72,24 @@ def test_every_page_opens_with_such_a_plan(open_app: OpenApp, page: str, name: s
     app = open_app(f"ui/pages/{page}.py", **link(PLANS[name]))
     assert not app.exception
     assert app.title[0].value
+
+
+def test_what_joins_the_cards_counts_where_they_share_layers(open_app: OpenApp) -> None:
+    linked = {"device": "h100-sxm", "tensor_parallel": "2", "interconnect": "pcie4-x8"}
+    app = open_app("ui/pages/speed.py", **linked)
+    assert "--interconnect pcie4-x8" in app.code[-1].value
+    slower = app.title[0].value
+    assert app.selectbox(key="interconnect").value == "pcie4-x8"
+    app.selectbox(key="interconnect").set_value("usual").run()
+    assert not app.exception
+    assert "--interconnect" not in app.code[-1].value
+    assert app.title[0].value != slower
+
+
+def test_what_joins_one_card_to_others_is_not_asked(open_app: OpenApp) -> None:
+    app = open_app("ui/pages/speed.py", interconnect="pcie4-x8")
+    assert "interconnect" not in [box.key for box in app.selectbox]
+    assert "--interconnect" not in app.code[-1].value
 
 
 def test_the_number_of_cards_follows_the_splits(open_app: OpenApp) -> None:

@@ -164,3 +164,23 @@ def test_what_lies_in_main_memory_has_a_table_and_a_limit_of_its_own(open_app: O
     assert "--host-memory 8GiB" in words(app)
     app.text_input(key="host_memory").set_value("plenty").run()
     assert "host_memory 'plenty' is not a size" in words(app)
+
+
+@pytest.mark.parametrize("engine", ["ollama", "vllm"])
+@pytest.mark.parametrize("users", [1, 4, 7])
+def test_a_link_keeps_its_users_under_every_engine(open_app: OpenApp, engine: str, users: int) -> None:
+    """Whatever is usual there: Ollama answers one at a time, a server four."""
+    app = open_app(engine=engine, users=str(users))
+    assert app.number_input(key="users").value == users
+    assert f"--users {users}" in app.code[-1].value or users == 1
+
+
+@pytest.mark.parametrize(("engine", "users"), [("ollama", 1), ("llama_cpp", 1), ("vllm", 4), ("minimum", 4)])
+def test_without_users_a_link_means_what_is_usual_for_its_engine(open_app: OpenApp, engine: str, users: int) -> None:
+    assert open_app(engine=engine).number_input(key="users").value == users
+
+
+def test_another_engine_leaves_the_users_as_they_are(open_app: OpenApp) -> None:
+    app = open_app(engine="vllm", users="3")
+    app.selectbox(key="engine").set_value("ollama").run()
+    assert app.number_input(key="users").value == 3

@@ -168,7 +168,7 @@ def test_every_option_survives_the_form_and_a_link(option: str) -> None:
     assert form.to_choices(state) == choices
     if option == "profile":
         return  # only those that are saved on the machine can be linked
-    link = {key: in_address(value) for key, value in state.items() if value != form.DEFAULTS[key]}
+    link = {key: in_address(value) for key, value in state.items() if value != form.defaults(choices.engine)[key]}
     found, problems = read_address(link)
     assert problems == []
     assert form.to_choices(found) == choices
