@@ -10,7 +10,15 @@ from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.log_cards import TooLarge, cards_of
 from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, no_rules
-from planner.log_model import model_of, shown_name
+from planner.log_model import (
+    FULL,
+    READS_PROJECTOR,
+    lacks_projector,
+    made_while_loading,
+    model_of,
+    shown_name,
+    stored_as,
+)
 from planner.logs.readings import Start
 from planner.records import dataclass
 
@@ -42,8 +50,6 @@ SGLANG_SHARE = "mem_fraction_static"
 SERVER_ARGS = {"tp_size", "dp_size", "page_size", "dtype", "chunked_prefill_size"}
 """What SGLang's ``server_args`` always has, and hardly any command."""
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
-FULL = dict.fromkeys(("float", "float32", "torch.float32"), "fp32")
-"""Engines' names for numbers in full, in which they then load whatever a checkpoint has; cache and all."""
 WORKERS = {"TP": "tensor_parallel_size", "PP": "pipeline_parallel_size", "DP": "data_parallel_size"}
 _WORKER = re.compile(r"(TP|PP|DP)(\d{1,4})")
 _WHOLE = re.compile(r"\d{1,12}")
@@ -73,8 +79,10 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         if named is None:
             return Told(choices=None, missing=ask_for_model(start, given), lacks=Lack.MODEL)
         model, found = named
-        weights = weights or found or _made_while_loading(start)
+        weights = weights or found or made_while_loading(start)
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
+    elif weights is None:
+        weights = stored_as(start, model)
     told = replace(given, model=model, weights=weights, engine=start.engine)
     told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
     try:
@@ -101,12 +109,6 @@ def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:
     return replace(told, set=tuple(asked if text == f"{SGLANG_SHARE}={printed}" else text for text in told.set))
 
 
-def _made_while_loading(start: Start) -> str | None:
-    """The format of weights that the engine itself makes: of a quantisation, or of another type of numbers."""
-    made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
-    return made.get(start.settings.get("quantization", "")) or FULL.get(start.settings.get("dtype", ""))
-
-
 def _version(start: Start) -> str | None:
     """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
     text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v") or start.last
@@ -129,6 +131,8 @@ def _with_settings(told: Choices, start: Start) -> Choices:
     told = _with_counts(told, found)
     if start.engine == "vllm" and not any(name in found for name in COUNTS):
         told = _with_counts(told, _workers(start))
+    if start.engine in READS_PROJECTOR and lacks_projector(found, told.model):
+        found.setdefault("no_mmproj", "true")
     if start.engine == "sglang" and not _drafts_with_mtp(found, told.model):
         found.pop("speculative_algorithm", None)
     if found.get("enable_expert_parallel") == "True" and told.expert_parallel is None:

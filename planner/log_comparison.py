@@ -1,6 +1,6 @@
 """A start's readings beside what the planner says for the same model, card and flags, each difference explained."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from math import ceil
@@ -18,6 +18,8 @@ from planner.units import format_bytes
 from planner.verdict import room_bytes
 
 NOTHING = "the planner has no such figure"
+ADDED_UP = ("weights", "cache", "states", "cache_total")
+"""llama.cpp's buffers that each device, and each of a model's caches, prints by itself."""
 IN_MAIN_MEMORY = "in main memory: only what lies on cards is predicted here"
 
 
@@ -54,7 +56,8 @@ def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
     """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
     predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
     names = dict.fromkeys(reading.name for reading in start.readings)
-    return tuple(_compared(_deciding(start, name), _ranks(start, name), predictions.get(name)) for name in names)
+    rows = (_compared(_deciding(start, name), _ranks(start, name), predictions.get(name)) for name in names)
+    return (*rows, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
 
 
 def _ranks(start: Start, name: str) -> int:
@@ -66,10 +69,25 @@ def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
     found = start.least(name) if name in ("pool", "free", "blocks", "pool_tokens", "concurrency") else start.most(name)
     assert found is not None
-    on_cards = [reading for reading in start.named(name) if reading.rank and not is_host(reading.rank)]
-    if start.engine in LLAMA_CPP and name in ("weights", "cache", "states") and on_cards:
-        return replace(on_cards[-1], value=sum(reading.value for reading in on_cards), rank="")
+    if start.engine in LLAMA_CPP and name in ADDED_UP:
+        every = start.named(name)
+        on_cards = [reading for reading in every if reading.rank and not is_host(reading.rank)]
+        if on_cards:
+            return replace(_together(on_cards), rank="")
+        return _together(every)
     return found
+
+
+def _together(readings: Sequence[Reading]) -> Reading:
+    return replace(readings[-1], value=sum(reading.value for reading in readings))
+
+
+def _beside_cards(start: Start, name: str) -> Iterator[Reading]:
+    """What lies in main memory of buffers that cards have too, as a figure of its own."""
+    if start.engine in LLAMA_CPP and name in ADDED_UP:
+        on_host = [reading for reading in start.named(name) if is_host(reading.rank)]
+        if on_host and len(on_host) < len(start.named(name)):
+            yield replace(_together(on_host), name=f"{name}_in_main_memory")
 
 
 def _compared(reading: Reading, ranks: int, predicted: Prediction | None) -> Compared:

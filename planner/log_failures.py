@@ -108,6 +108,20 @@ def _memory_why(figures: Figures, report: LogReport) -> str:
     return f"{weights}What it asked for next was not there."
 
 
+def _main_memory_title(figures: Figures, report: LogReport) -> str:
+    if {"main_memory", "main_memory_free"} <= figures.keys():
+        short = figures["main_memory"] - figures["main_memory_free"]
+        return f"It did not start: {_size(short)} of main memory short"
+    return "It did not start: too little main memory"
+
+
+def _main_memory_why(figures: Figures, report: LogReport) -> str:
+    if {"main_memory", "main_memory_free"} <= figures.keys():
+        wanted, free = _size(figures["main_memory"]), _size(figures["main_memory_free"])
+        return f"The model wants **{wanted}** of main memory beside the card, and **{free}** is free."
+    return "The model wants more of main memory beside the card than is free."
+
+
 def _buffer_title(figures: Figures, report: LogReport) -> str:
     return "It did not start: one buffer is larger than the driver allows"
 
@@ -132,6 +146,7 @@ _FAILED: Mapping[str, _Words] = {
     "free": _free_title,
     "states": _states_title,
     "memory": _memory_title,
+    "main_memory": _main_memory_title,
     "buffer": _buffer_title,
 }
 _WHY: Mapping[str, _Words] = {
@@ -140,6 +155,7 @@ _WHY: Mapping[str, _Words] = {
     "free": _free_why,
     "states": _states_why,
     "memory": _memory_why,
+    "main_memory": _main_memory_why,
     "buffer": _buffer_why,
     "other": _other_why,
 }

@@ -1,8 +1,17 @@
 """Which preset a log is of, and how its weights are stored: by a checkpoint's name, or by a GGUF's own fields."""
 
-from planner import format_presets
+from collections.abc import Mapping
+
+from planner import format_presets, presets
 from planner.checkpoint_ids import Named, identify
+from planner.errors import PlannerError
+from planner.launch.gguf import is_file
 from planner.logs.readings import Start
+
+FULL = dict.fromkeys(("float", "float32", "torch.float32"), "fp32")
+"""Engines' names for numbers in full, in which they then load whatever a checkpoint has; cache and all."""
+READS_PROJECTOR = ("llama_cpp", "ik_llama_cpp")
+"""Engines that load a vision tower from a file of its own, and only where it is named."""
 
 
 def model_of(start: Start) -> Named | None:
@@ -13,6 +22,33 @@ def model_of(start: Start) -> Named | None:
         if (found := identify(name, is_tuned=True)) is not None:
             return found[0], found[1] or mix_named(settings.get("file_type", ""))
     return None
+
+
+def stored_as(start: Start, model: str) -> str | None:
+    """How weights are stored, by a GGUF's own field, or by the checkpoint's name where the log is of *model* itself."""
+    named = model_of(start)
+    by_name = named[1] if named is not None and named[0] == model else None
+    return mix_named(start.settings.get("file_type", "")) or by_name or made_while_loading(start)
+
+
+def made_while_loading(start: Start) -> str | None:
+    """The format of weights that the engine itself makes: of a quantisation, or of another type of numbers."""
+    made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
+    return made.get(start.settings.get("quantization", "")) or FULL.get(start.settings.get("dtype", ""))
+
+
+def lacks_projector(found: Mapping[str, str], model: str) -> bool:
+    """Whether *model* sees, and neither a line of llama.cpp's second file nor a command that fetches it is there.
+
+    Source: docs/multimodal.md, by which -hf fetches both files.
+    """
+    named = found.get("model", "")
+    if "mmproj" in found or ("/" in named and not is_file(named)):
+        return False
+    try:
+        return bool(presets.load_preset(model).towers)
+    except PlannerError:
+        return False
 
 
 def shown_name(start: Start) -> str:

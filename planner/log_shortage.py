@@ -1,11 +1,16 @@
 """How much memory was missing when an allocation failed, and how far the start had come."""
 
+from collections.abc import Iterable
 from enum import Enum
 from math import ceil, floor
 
+from planner.budget import OUTSIDE
+from planner.line_item import LineItem
 from planner.logs.devices import LLAMA_CPP, cards
 from planner.logs.readings import Start
 
+BESIDE_BUFFERS = ("context", OUTSIDE)
+"""Items of a plan that are none of the buffers that llama.cpp prints."""
 _BUFFERS = ("weights", "cache", "states", "compute", "output")
 
 
@@ -35,9 +40,24 @@ def shortage_bytes(start: Start) -> int | None:
         return None
     left = start.least("left")
     if start.engine in LLAMA_CPP and len(free := cards(start, "free")) == 1:
-        taken = sum(reading.value for name in _BUFFERS for reading in cards(start, name).values())
-        return max(0, round(asked.value + taken - next(iter(free.values())).value))
+        return max(0, round(asked.value + _taken(start) - next(iter(free.values())).value))
     return max(0, round(asked.value - (0 if left is None else left.value)))
+
+
+def beyond_refused(start: Start, items: Iterable[LineItem]) -> int:
+    """What a plan of *items* takes beyond what llama.cpp's only card gave, whatever was free at first.
+
+    That is less than all that it had given with the buffer that it refused.
+    """
+    if stage_of(start) is Stage.NO_SHORTAGE or len(cards(start, "free")) != 1:
+        return 0
+    asked = start.most("allocation")
+    counted = sum(item.bytes for item in items if item.name not in BESIDE_BUFFERS)
+    return 0 if asked is None else max(0, round(counted - asked.value - _taken(start)) + 1)
+
+
+def _taken(start: Start) -> float:
+    return sum(reading.value for name in _BUFFERS for reading in cards(start, name).values())
 
 
 def share_below(share: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from planner.log_comparison import Compared
 from planner.log_report import LogReport
 from planner.log_try import Try
-from planner.log_words import reading_value
+from planner.log_words import reading_value, said_once
 
 _WIDTH = 14
 
@@ -19,7 +19,7 @@ def log_text(report: LogReport) -> str:
         lines.append(f"It failed in line {report.failure.line}: {report.failure.message}")
     lines += ["", *_readings(report.readings)]
     if report.would_start:
-        lines += ["", "What would start:", *map(_try_line, report.would_start)]
+        lines += ["", "What would start:", *map(_try_line, said_once(report.would_start))]
     if report.command:
         lines += ["", "The same start as a plan:", f"  {report.command}"]
     lines += [f"Note: {note}" for note in report.notes]

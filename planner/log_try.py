@@ -64,6 +64,13 @@ class Failed:
         except PlannerError:
             return False
 
+    def is_idle(self, changed: Choices, before: Answer) -> bool:
+        """Whether *changed* leaves every figure as it was in the start that failed, whose plan is *before*."""
+        try:
+            return _outcome(self.ask(changed)) == _outcome(before)
+        except PlannerError:
+            return False
+
     def attempt(self, change: str, says: str, changed: Choices) -> Try | None:
         """The change with its outcome; ``None`` where it cannot be made.
 
@@ -101,7 +108,8 @@ class Failed:
         if after is None or old is None:
             return ""
         known = set(_words(old))
-        return " ".join(line for line in _words(after) if line not in known)
+        new = [line for line in _words(after) if line not in known]
+        return " ".join(line for line in new if not any(_is_said_by(line, flag) for flag in new))
 
     def _chosen(self) -> Chosen:
         return choose(self.choices, self.architecture)
@@ -112,6 +120,12 @@ def _placed(settings: EngineSettings) -> EngineSettings:
     return replace(settings, values={**settings.values, "fit": False}) if "fit" in settings.values else settings
 
 
+def _outcome(found: Answer) -> tuple[object, ...]:
+    held = found.context_tokens, found.max_context_tokens, found.max_users, *_refusals(found)
+    card = found.device, found.device_count, found.memory_bytes
+    return (*held, *card, *((item.name, item.bytes) for item in found.items))
+
+
 def _refusals(found: Answer) -> tuple[str, ...]:
     return () if found.report is None else found.report.refusals
 
@@ -119,6 +133,12 @@ def _refusals(found: Answer) -> tuple[str, ...]:
 def _words(command: Launch) -> list[str]:
     """An option a line; of Ollama's file and environment each line by itself, but those that only name the model."""
     return [line for line in re.split(r" \\\n  |\n", command.text) if not line.startswith(("cat >", "ollama "))]
+
+
+def _is_said_by(line: str, flag: str) -> bool:
+    """Whether *line* of a file of options says again what *flag* says."""
+    key, colon, _ = line.strip().partition(": ")
+    return bool(colon) and flag.startswith("--") and key in flag.partition(" ")[0]
 
 
 def carried(profile: CalibrationProfile, before: Chosen, after: Chosen) -> CalibrationProfile:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from planner.log_comparison import Compared, Match
 from planner.log_failures import failure_title, failure_words, figures_of
 from planner.log_report import LogReport
-from planner.log_try import Try
+from planner.log_try import ENGINE, Try
 from planner.units import format_bytes, format_count
 
 READINGS: Mapping[str, str] = {
@@ -54,6 +54,10 @@ READINGS: Mapping[str, str] = {
     "decoder": "Decoder buffers",
     "unaccounted": "Beside all buffers",
     "main_memory": "Wanted of main memory",
+    "main_memory_free": "Free main memory",
+    "weights_in_main_memory": "Weights in main memory",
+    "cache_in_main_memory": "Cache in main memory",
+    "states_in_main_memory": "States in main memory",
     "vram": "Weights on the card",
     "least_share": "Smallest share, as it says",
 }
@@ -91,6 +95,9 @@ def log_title(report: LogReport) -> str:
         return f"It started, with room for {format_count(int(figures['pool_tokens']))} tokens"
     if "pool" in figures:
         return f"It started, with {_size(figures['pool'])} for the cache"
+    if "cache" in figures and figures.get("cache_in_main_memory"):
+        spilt = _size(figures["cache_in_main_memory"])
+        return f"It started, with {_size(figures['cache'])} of cache on the card and {spilt} in main memory"
     if "cache" in figures or "cache_total" in figures:
         return f"It started, with {_size(figures.get('cache') or figures['cache_total'])} of cache"
     number = len(report.readings)
@@ -135,6 +142,14 @@ def difference_words(row: Compared) -> str:
 
 def _size(value: int | float) -> str:
     return format_bytes(round(value))
+
+
+def said_once(tries: tuple[Try, ...]) -> list[Try]:
+    """*tries* with each option once: an option that the engine names itself is not said again as the planner's."""
+    said: dict[str, Try] = {}
+    for one in sorted(tries, key=lambda each: each.says != ENGINE):
+        said.setdefault(one.option or one.change, one)
+    return [one for one in tries if said[one.option or one.change] is one]
 
 
 def tries_words(tries: tuple[Try, ...]) -> str:

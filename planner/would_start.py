@@ -9,7 +9,7 @@ from planner.architecture import Architecture
 from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, choose
 from planner.engines.llama_cpp.options import PLACEMENT
-from planner.log_shortage import Stage, share_below, shortage_bytes, stage_of
+from planner.log_shortage import Stage, beyond_refused, share_below, shortage_bytes, stage_of
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
@@ -45,13 +45,13 @@ def would_start(
     if start.failure.kind in UNEXPLAINED and before.fits:
         return ()
     if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
-        failed = _with_missing(failed, before, missing)
+        failed = _with_missing(failed, before, missing or beyond_refused(start, before.items))
         before = failed.ask(choices)
     is_unknown = before.fits and start.failure.kind in ("pool", "memory")
     tried: dict[str, Try] = {}
     for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
-        if known is None or not (known.starts or is_unknown):
+        if (known is None or not (known.starts or is_unknown)) and not failed.is_idle(changed, before):
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
                 tried[kind] = _perhaps(found) if is_unknown else found

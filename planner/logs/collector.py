@@ -21,8 +21,11 @@ _WORD_CHARACTERS = 64
 """How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
-_BEFORE_A_START = {"free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"}
-"""What an engine prints about the card before it says which model it loads."""
+_BEFORE_A_START = {
+    *("free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"),
+    *("file", "projected"),
+}
+"""What an engine prints before it loads a model for good: of the card, and of a trial that allocates nothing."""
 
 # A line that begins so is one of its own, not the rest of another.
 _OWN_LINE = re.compile(
@@ -110,6 +113,7 @@ class _Collector:
         self._engines = {of.engine for of in formats}
         self._speaks = {word: of.engine for of in formats for word in of.words}
         self._speaking = ""
+        self._ahead: tuple[Format, _Draft] | None = None
         self._before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_MAX_PIECES)
         self.drafts: list[_Draft] = []
 
@@ -166,8 +170,6 @@ class _Collector:
         if found.pairs and pairs:
             settings = dict(found.pairs(pairs)) | settings
         draft = self._draft(found, of, readings, groups.get("rank__") or rank, number)
-        if draft is None:
-            return
         draft.learn(
             (groups.get("version__") or "").rstrip("."),
             groups.get("model__") or settings.get("model") or settings.get("model_path") or "",
@@ -183,8 +185,8 @@ class _Collector:
             message = match.string[match.start() :][:_MESSAGE_CHARACTERS].strip()
             draft.failure = Failure(kind=found.fails, message=message, line=number)
 
-    def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> _Draft | None:
-        """The start that this line belongs to; ``None`` for a mere setting in another engine's log."""
+    def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> _Draft:
+        """The start that this line belongs to. A mere setting in another engine's log may be of one that is to come."""
         engine = found.engine or of.engine
         current = self.drafts[-1] if self.drafts else None
         if of.is_anyones:
@@ -198,13 +200,27 @@ class _Collector:
             if found.begins and current.has_begun and (current.failure or current.printed(rank)):
                 current = self._new(engine, number, current)
         elif current is None or readings or found.begins or found.fails:
-            current = self._new(engine, number, None)
+            current = self._announced(of) or self._new(engine, number, None)
         else:
-            return None
+            return self._announce(of, engine, number)
         current.has_begun |= found.begins
         if found.engine:
             current.engine = found.engine
         return current
+
+    def _announce(self, of: Format, engine: str, number: int) -> _Draft:
+        """What another engine says of itself before its own start, such as its version; nothing comes of it alone."""
+        if self._ahead is None or self._ahead[0] is not of:
+            self._ahead = of, _Draft(engine=engine, line=number)
+        return self._ahead[1]
+
+    def _announced(self, of: Format) -> _Draft | None:
+        """The start that *of* has announced, begun."""
+        if self._ahead is None or self._ahead[0] is not of or len(self.drafts) >= MAX_STARTS:
+            return None
+        draft, self._ahead = self._ahead[1], None
+        self.drafts.append(draft)
+        return draft
 
     def _variant(self, of: Format, current: _Draft) -> bool:
         """Whether *current* is of a variant of the engine *of*, which has no format of its own."""

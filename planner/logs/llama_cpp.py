@@ -45,6 +45,8 @@ OPTIONS = {
     **dict.fromkeys(("-ctv", "--cache-type-v"), "cache_type_v"),
     **dict.fromkeys(("-ncmoe", "--n-cpu-moe"), "n_cpu_moe"),
     **dict.fromkeys(("-cmoe", "--cpu-moe"), "cpu_moe"),
+    **dict.fromkeys(("-mm", "--mmproj"), "mmproj"),
+    "--no-mmproj": "no_mmproj",
     **dict.fromkeys(("-m", "--model", "-hf", "-hfr", "--hf-repo"), "model"),
 }
 COMMAND = options_of(OPTIONS)
@@ -96,6 +98,10 @@ FORMAT = Format(
         pattern("MiB", rf"- (?P<rank__>[A-Z]{{2,8}}\d{{1,3}}) *: {_NAME} \(<card__mib> MiB, <free__mib> MiB free\)"),
         pattern(
             "total", rf"- (?P<rank__>[A-Z]{{2,8}}\d{{1,3}}) \({_NAME}\): *<card__mib> total, *<projected__mib> used"
+        ),
+        *(
+            pattern(word, rf"(?P<set__mmproj>{word}): ")
+            for word in ("clip_model_loader", "clip_model_load", "clip_ctx")
         ),
         pattern("offloaded", r"offloaded <offloaded__layers>/<offloadable__layers> layers to GPU"),
         pattern(

@@ -26,6 +26,8 @@ _ESTIMATES = {
 """What Ollama works out before it loads a model, over all devices and main memory."""
 _BUFFERS = {"weights": "model weights", "cache": "kv cache", "compute": "compute graph", "total": "total memory"}
 _WHERE = r"(?: (?:device|buffer|backend)=(?P<rank__>[^\s\"]{1,40}))?.{0,80}? size="
+_WANTED, _FREE = (_SIZE.format(name).removeprefix('"?') for name in ("main_memory", "main_memory_free"))
+_OUT_OF_MEMORY = r"(?=.{0,200}?(?:out of memory|unable to allocate|failed to allocate|signal: killed))"
 _SPEAKS = (
     ("ollama", r"(?:^|\s)ollama(?:\[\d{1,9}\]|\.listener| *\|)|\.ollama[/\\]models|github\.com/ollama/"),
     ("go", r"level=[A-Z]{4,5} source=\w{1,40}\.go:\d"),
@@ -43,7 +45,13 @@ PATTERNS = (
         _own(word, rf"\b{word}(?: version)?(?: is)?[ =:]{{1,3}}v?{VERSION}", is_weak=True)
         for word in ("ollama", "Ollama")
     ),
+    _own("terminated", rf"llama runner process has terminated: {_OUT_OF_MEMORY}", fails="memory"),
     _own("terminated", r"llama runner process has terminated", fails="other"),
+    _own("resource", r"model failed to load, this may be due to resource limitations", fails="other"),
+    _own("requires", rf"model requires more system memory \({_WANTED}\) than is available", fails="main_memory"),
+    _own("available", r"model requires more system memory .{3,40}? than is available \(" + _FREE),
+    _own("requested", rf'msg="model request too large for system" requested="{_WANTED}"', fails="main_memory"),
+    _own("free", r'msg="model request too large for system" .{1,120}? free="' + _FREE),
     *(_own(word, regex) for word, regex in _SPEAKS),
     _own("architecture", r"architecture=(?P<set__architecture>[\w.-]{1,40}) file_type=(?P<set__file_type>\S{1,20})"),
     _own(

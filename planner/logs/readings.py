@@ -29,7 +29,8 @@ class Failure:
 
     *kind*: ``request`` (one does not fit), ``pool`` (nothing is left for the cache), ``free`` (the card is not free),
     ``states`` (too few blocks for recurrent states), ``buffer`` (one is larger than the driver allows), ``memory`` (an
-    allocation failed), ``other`` (the engine says that it failed, and not why).
+    allocation failed), ``main_memory`` (less of the host's is free than it wants), ``other`` (the engine says that it
+    failed, and not why).
     """
 
     kind: str

@@ -26,14 +26,14 @@ FORMAT = Format(
             r"available: <free_after_load__gib> GiB",
         ),
         pattern("primary", r"Number of blocks in KV cache primary pool: <blocks__blocks>"),
-        pattern("block", r"Number of tokens per block: <block__tokens>"),
+        pattern("block", r"Number of tokens per block: (?P<set__tokens_per_block><block__tokens>)"),
         pattern(
             "Allocated",
             r"Allocated <pool__gib> GiB for max tokens in paged KV cache \(<pool_tokens__tokens>\)",
         ),
         pattern("paged", r"Using <pool_tokens__tokens> (?:total )?tokens in paged KV cache"),
         pattern("sequence", r"in paged KV cache, and <request__blocks> blocks per sequence"),
-        pattern("tokensPerBlock", r"tokensPerBlock \(<block__tokens>\)"),
+        pattern("tokensPerBlock", r"tokensPerBlock \((?P<set__tokens_per_block><block__tokens>)\)"),
         pattern("Allocating", r"Max tokens in paged KV cache: <pool_tokens__tokens>\. Allocating <pool__bytes> bytes"),
         pattern("Allocate", r"Allocate <pool__bytes> bytes for k/v cache"),
         pattern(
@@ -41,7 +41,7 @@ FORMAT = Format(
             r"Max KV cache blocks per sequence: <request__blocks> \[window size=<window__tokens>\]",
         ),
         pattern("sequence", r"Max KV cache pages per sequence: <request__blocks>"),
-        pattern("primary", r"tokens per block=\d{1,6}, primary blocks=<blocks__blocks>"),
+        pattern("primary", r"tokens per block=<set__tokens_per_block>, primary blocks=<blocks__blocks>"),
         pattern(
             "maxTokensInPagedKvCache",
             r"maxTokensInPagedKvCache(?: \(<pool_tokens__tokens>\))? must be large enough to process at least 1",

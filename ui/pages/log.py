@@ -12,7 +12,7 @@ from planner.log_failures import failure_words
 from planner.log_lacks import COUNTED_BY, Lack
 from planner.log_report import LogReport, report_log
 from planner.log_try import Try
-from planner.log_words import log_sentence, log_title, tries_words, try_words
+from planner.log_words import log_sentence, log_title, said_once, tries_words, try_words
 from planner.logs.readings import Readings
 from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
@@ -168,12 +168,8 @@ def _tries(report: LogReport) -> None:
 
 
 def _in_order(tries: tuple[Try, ...]) -> list[Try]:
-    """Flags that are enough first, then those that are with a shorter context, the longest of them first, then cards.
-
-    An option that the engine names itself is not said again as the planner's.
-    """
-    said = {one.option for one in tries if one.says == "engine"}
-    own = [one for one in tries if one.says == "engine" or not one.option or one.option not in said]
+    """Flags that are enough first, then those that are with a shorter context, the longest first, then cards."""
+    own = said_once(tries)
     enough = [one for one in own if one.starts and one.option]
     shorter = sorted((one for one in own if one.shorter_option), key=lambda one: -(one.max_context_tokens or 0))
     return [*enough, *shorter, *(one for one in own if one not in enough and one not in shorter)]
