@@ -50,10 +50,13 @@ def unused(arguments: argparse.Namespace) -> Unused:
 
 def run(arguments: argparse.Namespace) -> int:
     choices = choices_from(arguments)
+    beside: tuple[str, ...] = ()
     if arguments.launch:
         from planner.launch import parse_launch
+        from planner.launch.pasted import refuse_contradictions, skipped
 
-        choices = parse_launch(choices.engine, arguments.launch, choices)
+        choices = refuse_contradictions(choices, parse_launch(choices.engine, arguments.launch, choices))
+        beside = skipped(choices.engine, arguments.launch)
     chosen = choose(choices)
     _check_experts(chosen)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
@@ -63,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli_text import plan_text
 
         print(plan_text(choices, chosen.architecture, result))
+        if beside:
+            print(f"Of the command {', '.join(beside)} {'says' if len(beside) == 1 else 'say'} nothing of memory.")
     return DONE if result.fits else DOES_NOT_FIT
 
 

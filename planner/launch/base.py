@@ -1,7 +1,7 @@
 """A command that starts what was planned, and what such a command says when it is read back."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.errors import PlannerError
 from planner.records import dataclass
@@ -47,7 +47,7 @@ def words_of(text: str) -> list[str]:
 
 
 def options_of(
-    words: Sequence[str], flags: Mapping[str, str], switches: Mapping[str, str]
+    words: Iterable[str], flags: Mapping[str, str], switches: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Each option with its value: of *flags* the word that follows, of *switches* what they stand for.
 

@@ -1,8 +1,8 @@
 """``llama-server`` from a plan, and back. Source of the options: common/arg.cpp."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import repeat, zip_longest
 
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
@@ -11,9 +11,10 @@ from planner.draft import EAGLE, NGRAM, Draft
 from planner.engine_data import ints_text, parse_ints
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
-from planner.launch.base import Launch, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
 from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
+from planner.launch.pasted import arguments, ignored
 from planner.units import MIB
 
 CACHE_TYPES = {"fp16": "f16", "fp32": "f32"}
@@ -42,6 +43,21 @@ EITHER_WAY = {
     "fused_moe": ("--fused-moe", "--no-fused-moe"),
 }
 """Options that say yes or no, each by its own word."""
+SHORT = {
+    "-m": "model",
+    "-hfr": "repository",
+    "-c": "n_ctx",
+    "-np": "set.n_parallel",
+    "-b": "set.n_batch",
+    "-ub": "set.n_ubatch",
+    "-fa": "set.flash_attn",
+    **dict.fromkeys(("-ngl", "--gpu-layers"), "set.n_gpu_layers"),
+    "-ncmoe": "set.n_cpu_moe",
+    "-ctk": "kv_cache_k",
+    "-ctv": "kv_cache_v",
+    "-ts": "cards",
+    "-fit": "set.fit",
+}
 IN_MIB = {"cache_ram": "--cache-ram", "fit_target": "--fit-target"}
 EXPERTS = r"blk\.({layers})\.ffn_(up|down|gate_up|gate)_(ch|)exps=CPU"
 """Tensors of experts of some layers, as --fit names them: common/fit.cpp, get_overflow_pattern."""
@@ -144,10 +160,10 @@ def cache_type(name: str) -> str:
 
 def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
-    words = words_of(text)
-    if words[:1] != ["llama-server"]:
+    words = arguments("llama_cpp", text, (("llama-server",),))
+    if words is None:
         raise PlannerError("This is not a command that begins with llama-server.")
-    flags = {option: f"set.{name}" for name, option in VALUES.items()}
+    flags = {option: f"set.{name}" for name, option in VALUES.items()} | SHORT
     flags |= {"--model": "model", "--hf-repo": "repository", "-hf": "repository"}
     flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--fit": "set.fit"}
     flags |= {option: name for name, option in IN_MIB.items()} | {"--override-tensor": "experts"}
@@ -158,9 +174,11 @@ def parse(text: str, like: Choices) -> Choices:
     flags |= {"--spec-type": "drafter"} | dict.fromkeys(IGNORED, "ignored")
     switches |= {on: f"set.{name}=true" for name, (on, _) in EITHER_WAY.items()}
     switches |= {off: f"set.{name}=false" for name, (_, off) in EITHER_WAY.items()}
+    beside, beside_switches = ignored("llama_cpp")
+    flags, switches = flags | beside, switches | beside_switches
     found, n_ctx = replace(like, engine=like.engine if like.engine == "ik_llama_cpp" else "llama_cpp", set=()), ""
     draft: dict[str, str] = {}
-    for name, value in options_of(words[1:], flags, switches):
+    for name, value in options_of(_with_attention(words), flags, switches):
         match name:
             case "model":
                 found = found if is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
@@ -194,6 +212,14 @@ def parse(text: str, like: Choices) -> Choices:
                 raise PlannerError(f"llama-server has no use for the word {value[:40]!r}.")
     found = _with_draft(found, draft)
     return found if not n_ctx else replace(found, context=_slot_tokens(found, n_ctx))
+
+
+def _with_attention(words: Sequence[str]) -> Iterator[str]:
+    """*words* with a value after -fa, which had none before 2025-09: common/arg.cpp."""
+    for word, after in zip_longest(words, words[1:], fillvalue=""):
+        yield word
+        if word in ("-fa", "--flash-attn") and after not in ("on", "off", "auto"):
+            yield "on"
 
 
 def _with_split(found: Choices, value: str) -> Choices:

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
-from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import left_out
+from planner.launch.pasted import arguments, ignored
 from planner.launch.spelling import DTYPE, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 
 COMMAND = ["lmdeploy", "serve", "api_server"]
@@ -35,15 +36,16 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
 
 def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
-    words = words_of(text)
-    if words[:3] != COMMAND:
+    words = arguments("lmdeploy", text, (COMMAND,))
+    if words is None:
         raise PlannerError("This is not a command that begins with lmdeploy serve api_server.")
     flags = {"--session-len": "context", "--tp": "tensor_parallel", DTYPE: DTYPE}
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
-    flags |= dict.fromkeys(("--backend", "--server-name", "--server-port", "--model-name", "--model-format"), "ignored")
-    switches = {"--enable-prefix-caching": "ignored=1", "--trust-remote-code": "ignored=1"}
+    flags |= dict.fromkeys(("--backend", "--model-format"), "ignored")
+    beside, beside_switches = ignored("lmdeploy")
+    flags, switches = flags | beside, {"--enable-prefix-caching": "ignored=1"} | beside_switches
     found = replace(like, engine="lmdeploy", set=())
-    for name, value in options_of(words[3:], flags, switches):
+    for name, value in options_of(words, flags, switches):
         match name:
             case "":
                 found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]

@@ -9,8 +9,9 @@ from planner.draft import EAGLE, Draft
 from planner.engine_data import EngineSettings
 from planner.engines.sglang.options import shares_experts, tp_size
 from planner.errors import PlannerError
-from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
+from planner.launch.pasted import arguments, ignored
 from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
 
 COMMAND = ["python", "-m", "sglang.launch_server"]
@@ -110,20 +111,22 @@ def _draft(choices: Choices, draft: Draft) -> Iterator[str]:
 
 def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
-    words = words_of(text)
-    if words[1:3] != COMMAND[1:]:
+    words = arguments("sglang", text, (COMMAND, ("sglang", "serve")))
+    if words is None:
         raise PlannerError("This is not a command that begins with python -m sglang.launch_server.")
     flags = SPELLING.flags | {"--model-path": "model", "--model": "model", "--context-length": "context"}
     flags |= {"--speculative-algorithm": "algorithm", DRAFT_PATH: "draft"}
     flags |= SPLITS | {long: SPLITS[option] for long, option in LONG.items()}
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
     flags |= {MOST_GRAPHS: "set.cuda_graph_max_bs", PREFILL_GRAPHS: "prefill"}
-    flags |= dict.fromkeys((STEPS, TREE, "--host", "--port"), "ignored")
+    flags |= dict.fromkeys((STEPS, TREE), "ignored")
     switches = {option_of(name): f"set.{name}=true" for name in SWITCHES}
-    switches |= {"--enable-dp-attention": "attention=1", "--trust-remote-code": "ignored=1"}
+    switches |= {"--enable-dp-attention": "attention=1"}
+    beside, beside_switches = ignored("sglang")
+    flags, switches = flags | beside, switches | beside_switches
     found, sizes = replace(like, engine="sglang", set=()), dict.fromkeys(SPLITS.values(), 1)
     shares, draft = False, ""
-    for name, value in options_of(words[3:], flags, switches):
+    for name, value in options_of(words, flags, switches):
         if name == "draft":
             draft = value
         elif name.startswith("set."):

@@ -18,9 +18,9 @@ from planner.launch.base import (
     options_of,
     shell,
     whole_number,
-    words_of,
 )
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
+from planner.launch.pasted import arguments, ignored
 from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
 
 FILE = "options.yaml"
@@ -109,14 +109,15 @@ def parse(text: str, like: Choices) -> Choices:
             f"A command of {len(text):,} characters is not read; the limit is {MAX_COMMAND_CHARACTERS:,}."
         )
     file = _HEREDOC.search(text)
-    words = words_of(text[file.end() :] if file else text)
-    if words[:1] != ["trtllm-serve"]:
+    words = arguments("tensorrt_llm", text[file.end() :] if file else text, (("trtllm-serve",),))
+    if words is None:
         raise PlannerError("This is not a command that begins with trtllm-serve, or a file of options before it.")
     flags = {"--max_seq_len": "context", _SHARE: f"set.{IN_FILE[0]}", "--extra_llm_api_options": "ignored"}
     flags |= {f"--{name}": name for name in SPLITS} | {f"--{name}": f"set.{name}" for name in VALUES}
-    flags |= dict.fromkeys(("--host", "--port", "--backend", "--config"), "ignored")
+    flags |= dict.fromkeys(("--backend", "--config"), "ignored")
+    beside, switches = ignored("tensorrt_llm")
     found, sizes, given = replace(like, engine="tensorrt_llm", set=()), dict.fromkeys(SPLITS, 1), dict[str, str]()
-    for name, value in options_of(words[1:], flags, {"--trust_remote_code": "ignored="}):
+    for name, value in options_of(words, flags | beside, switches):
         if name.startswith("set."):
             given[name.removeprefix("set.")] = value
         elif name in sizes:

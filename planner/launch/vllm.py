@@ -9,8 +9,9 @@ from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
-from planner.launch.base import Launch, option_of, options_of, shell, whole_number, words_of
+from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
+from planner.launch.pasted import arguments, ignored
 from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 
 SPELLING = Spelling(
@@ -24,6 +25,8 @@ SPLITS = {
     "pipeline_parallel": "--pipeline-parallel-size",
     "data_parallel": "--data-parallel-size",
 }
+STARTS = (("vllm", "serve"), ("python", "-m", "vllm.entrypoints.openai.api_server"))
+SHORT = {"-tp": "tensor_parallel", "-pp": "pipeline_parallel", "-dp": "data_parallel"}
 METHOD, MODEL, TOKENS, QUANTIZATION = "method", "model", "num_speculative_tokens", "quantization"
 """Keys of --speculative-config. Source: vllm/config/speculative.py."""
 DRAFT_MODEL = "draft_model"
@@ -99,18 +102,22 @@ def _notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
 
 def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
-    words = words_of(text)
-    if words[:2] != ["vllm", "serve"]:
+    words = arguments("vllm", text, STARTS)
+    if words is None:
         raise PlannerError("This is not a command that begins with vllm serve.")
     flags = SPELLING.flags | {"--max-model-len": "context", "--speculative-config": "drafts", "--model": ""}
-    flags |= {option: name for name, option in SPLITS.items()}
+    flags |= {option: name for name, option in SPLITS.items()} | SHORT
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
-    switches = {"--enable-expert-parallel": "experts=1"}
+    switches = dict.fromkeys(("--enable-expert-parallel", "-ep"), "experts=1")
+    beside, beside_switches = ignored("vllm")
+    flags, switches = flags | beside, switches | beside_switches
     for name in SWITCHES:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
     found = replace(like, engine="vllm", set=())
     shares_experts = False
-    for name, value in options_of(words[2:], flags, switches):
+    for name, value in options_of(map(_dashed, words), flags, switches):
+        if name == "ignored":
+            continue
         if name.startswith("set."):
             found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
         elif name == "drafts":
@@ -125,6 +132,12 @@ def parse(text: str, like: Choices) -> Choices:
             found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
+
+
+def _dashed(word: str) -> str:
+    """An option as vLLM spells it: it takes ``--max_model_len`` too."""
+    name, equals, value = word.partition("=")
+    return f"{name.replace('_', '-')}{equals}{value}" if name.startswith("--") else word
 
 
 def _with_drafts(found: Choices, value: str) -> Choices:

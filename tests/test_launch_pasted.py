@@ -1,0 +1,122 @@
+"""Commands as people paste them are read like those that are written here, and what contradicts them is refused."""
+
+from dataclasses import replace
+
+import pytest
+
+from planner.choices import Choices
+from planner.errors import PlannerError
+from planner.launch import parse_launch
+from planner.launch.pasted import SWITCHES_WITHOUT_MEMORY, WITHOUT_MEMORY, refuse_contradictions, skipped
+
+LIKE = Choices(model="", memory="79GiB")
+PLAIN = {
+    "vllm": "vllm serve Qwen/Qwen3-8B --max-model-len 8192",
+    "sglang": "python -m sglang.launch_server --model-path Qwen/Qwen3-8B --context-length 8192",
+    "tensorrt_llm": "trtllm-serve Qwen/Qwen3-8B --max_seq_len 8192",
+    "lmdeploy": "lmdeploy serve api_server Qwen/Qwen3-8B --session-len 8192",
+    "llama_cpp": "llama-server --model qwen3-8b-Q4_K_M.gguf --ctx-size 8192",
+}
+each = pytest.mark.parametrize("engine", PLAIN)
+
+
+def read(engine: str, text: str) -> Choices:
+    return parse_launch(engine, text, replace(LIKE, engine=engine))
+
+
+@each
+@pytest.mark.parametrize("before", ["CUDA_VISIBLE_DEVICES=0 HF_HOME=/data ", "sudo ", "nohup ", "env A=1 "])
+def test_what_stands_before_a_command_changes_nothing(engine: str, before: str) -> None:
+    assert read(engine, before + PLAIN[engine]) == read(engine, PLAIN[engine])
+
+
+@each
+def test_a_container_runs_the_same_command(engine: str) -> None:
+    run = f"docker run --rm --gpus all -p 8000:8000 image:latest {PLAIN[engine]}"
+    assert read(engine, run) == read(engine, PLAIN[engine])
+
+
+@pytest.mark.parametrize(
+    ("engine", "pasted"),
+    [
+        (
+            "vllm",
+            "docker run --gpus all -p 8000:8000 vllm/vllm-openai:latest --model Qwen/Qwen3-8B --max-model-len 8192",
+        ),
+        ("vllm", "python -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --max_model_len=8192"),
+        (
+            "vllm",
+            "/opt/venv/bin/python3.11 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B --max-model-len 8192",
+        ),
+        ("sglang", "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --context-length 8192"),
+        ("llama_cpp", "./build/bin/llama-server -m qwen3-8b-Q4_K_M.gguf -c 8192"),
+        (
+            "llama_cpp",
+            "podman run ghcr.io/ggml-org/llama.cpp:server-cuda -m qwen3-8b-Q4_K_M.gguf -c 8192 --port 8080",
+        ),
+    ],
+)
+def test_usual_spellings_are_one(engine: str, pasted: str) -> None:
+    assert read(engine, pasted) == read(engine, PLAIN[engine])
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("-tp=2", "--tensor-parallel-size 2"),
+        ("-tp 2 -pp 2", "--tensor-parallel-size 2 --pipeline-parallel-size 2"),
+        ("-dp 2 -ep", "--data-parallel-size 2 --enable-expert-parallel"),
+    ],
+)
+def test_vllm_s_short_options(short: str, long: str) -> None:
+    assert read("vllm", f"{PLAIN['vllm']} {short}") == read("vllm", f"{PLAIN['vllm']} {long}")
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("-np 2", "--parallel 2"),
+        ("-b 512 -ub 256", "--batch-size 512 --ubatch-size 256"),
+        ("-ngl 20", "--n-gpu-layers 20"),
+        ("-fa", "--flash-attn on"),
+        ("-fa off", "--flash-attn off"),
+        ("-ctk q8_0 -ctv q8_0", "--cache-type-k q8_0 --cache-type-v q8_0"),
+    ],
+)
+def test_llama_server_s_short_options(short: str, long: str) -> None:
+    assert read("llama_cpp", f"{PLAIN['llama_cpp']} {short}") == read("llama_cpp", f"{PLAIN['llama_cpp']} {long}")
+
+
+@each
+def test_an_option_without_memory_is_skipped_and_named(engine: str) -> None:
+    words = [f"{option} 1" for option in WITHOUT_MEMORY[engine]] + list(SWITCHES_WITHOUT_MEMORY[engine])
+    text = " ".join((PLAIN[engine], *words))
+    assert read(engine, text) == read(engine, PLAIN[engine])
+    assert skipped(engine, text) == (*WITHOUT_MEMORY[engine], *SWITCHES_WITHOUT_MEMORY[engine])
+
+
+@each
+def test_an_option_that_is_not_known_is_refused(engine: str) -> None:
+    with pytest.raises(PlannerError, match="--quite-unheard-of"):
+        read(engine, f"{PLAIN[engine]} --quite-unheard-of")
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"model": "llama-3.1-70b"}, "--model"),
+        ({"model": "qwen3-8b", "context": 4_096}, "--context"),
+        ({"model": "qwen3-8b", "set": ("gpu_memory_utilization=0.5",)}, "--set gpu_memory_utilization"),
+    ],
+)
+def test_what_contradicts_the_command_is_refused(given: dict[str, object], named: str) -> None:
+    stated = replace(LIKE, engine="vllm", **given)  # type: ignore[arg-type]
+    said = parse_launch("vllm", f"{PLAIN['vllm']} --gpu-memory-utilization 0.8", stated)
+    with pytest.raises(PlannerError, match=named):
+        refuse_contradictions(stated, said)
+
+
+def test_what_says_the_same_or_more_is_kept() -> None:
+    stated = replace(LIKE, engine="vllm", model="qwen3-8b", context=8_192, set=("max_num_seqs=4",))
+    said = refuse_contradictions(stated, parse_launch("vllm", f"{PLAIN['vllm']} --gpu-memory-utilization 0.8", stated))
+    assert said.set == ("gpu_memory_utilization=0.8", "max_num_seqs=4")
