@@ -8,7 +8,7 @@ from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
 from planner.paging import PublishedPaging, mean_last_block_waste
 from planner.serving import ServingOption
-from planner.units import counted, format_figure, format_seconds
+from planner.units import counted, counted_words, format_figure, format_seconds
 
 NAMES = {
     Schedule.STATIC: "Whole batches",
@@ -112,10 +112,10 @@ def requests_words(rate_per_s: float, in_steps: bool = False) -> str:
     ('2.41 requests a second', '5.5 requests a minute', '0.15 requests a step')
     """
     if in_steps:
-        return f"{rate_words(rate_per_s)} requests a step"
+        return f"{counted_words(rate_words(rate_per_s), 'request')} a step"
     if rate_per_s < 1:
-        return f"{rate_words(60 * rate_per_s)} requests a minute"
-    return f"{rate_words(rate_per_s)} requests a second"
+        return f"{counted_words(rate_words(60 * rate_per_s), 'request')} a minute"
+    return f"{counted_words(rate_words(rate_per_s), 'request')} a second"
 
 
 def _bare(end: Sustained, found: Sustained) -> str:
@@ -130,13 +130,15 @@ def cluster_title(options: Sequence[ServingOption], cards: int) -> str:
         return f"No split of {cards:,} cards holds the model and the longest request"
     if best.rate_per_s == 0:
         return f"{cards:,} cards are too slow for this patience, even for one request at a time"
+    if best.is_chance:
+        return f"{cards:,} cards hardly meet this patience, even for one request at a time"
     return f"{cards:,} cards: up to {requests_words(best.rate_per_s)}, as {option_name(best)}"
 
 
 def cluster_sentence(options: Sequence[ServingOption]) -> str:
     """How many users that is, and what is left with one node lost."""
     best = options[0]
-    if best.rate_per_s == 0:
+    if best.rate_per_s == 0 or best.is_chance:
         return "More cards of the kind do not help a single request: ask for less, or take faster ones."
     left = (
         "nothing is left"

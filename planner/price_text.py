@@ -6,9 +6,13 @@ from planner.cost import Cost
 from planner.cost_text import THOUSAND, money, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
-from planner.units import counted, format_figure, format_seconds
+from planner.units import counted, counted_words, format_figure, format_seconds
 
 NOTHING = "No card of the table does this; ask for less context, users or speed."
+NOTHING_IN_TIME = (
+    "No number of any card of the table does this: each misses the target with a request alone, may miss it, or does "
+    "not hold it. Ask for a longer time or shorter requests."
+)
 UNNAMED = "Money is in the currency of the prices; --currency gives it a name."
 
 
@@ -76,13 +80,13 @@ def offers_text(offers: Sequence[Offer], currency: str) -> str:
     return "\n".join([*lines, *_columns(rows), *(f"Note: {note}" for note in notes)])
 
 
-def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: str) -> str:
-    """The same for requests that come as they please: how many cards take them within the target."""
+def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: str, drawn: str) -> str:
+    """The same for requests that come as they please, as *drawn* says: how many cards take them within the target."""
     if not offers:
-        return NOTHING
+        return f"{NOTHING_IN_TIME}\nNote: {drawn}"
     first = offers[0]
     lines = [
-        f"The cheapest that takes {rate_per_s:g} requests/s: {offer_name(first)}, "
+        f"The cheapest that takes {counted_words(f'{rate_per_s:g}', 'request')}/s: {offer_name(first)}, "
         f"{money(first.price_per_hour, currency)} an hour; a million tokens of answers cost "
         f"{_million(first, currency)}.",
         "",
@@ -102,6 +106,7 @@ def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: s
             )
         )
     notes = (
+        drawn,
         *first.notes,
         *_unnamed(currency),
         "In brackets: over the speed model's range; the price of as many such cards as the rate takes at either end.",

@@ -111,12 +111,18 @@ def _tried(
     rate_per_s: float,
     engine: str,
 ) -> _Replica | None:
-    """A replica on the cards of *choices*; ``None`` where it does not hold the requests or misses the target alone."""
+    """A replica on the cards of *choices*; ``None`` where it does not hold the requests or misses the target alone.
+
+    Also where it hardly takes more than one request, and at the slow end of the range not even that.
+    """
     replica = fitting_replica(choices, question, engine, architecture)
     if replica is None:
         return None
     most = replica_rate(replica, question)
     if most.outcome is None:
+        return None
+    slower = 1 + replica.constants.p90_error
+    if most.is_hardly_any and replica_rate(replica, question, slower).rate_per_s == 0:
         return None
     return _Replica(price=price, replicas=replicas_for(rate_per_s, most.rate_per_s), served=replica, most=most)
 

@@ -65,7 +65,9 @@ class ServingOption:
     *rate_per_s*: the largest that meets the target, over all replicas; *low* and *high* by the speed model's range.
     *rate_lost_per_s*: the same with one node lost. *users*: at that rate, waiting, answered or reading. *fits*: a
     replica holds the model and the longest request. *first_token_s*, *token_s*: the 95th percentiles there. *limit*:
-    what ends it. *notes*: which of the engine's settings decide, and what the figures do not rest on.
+    what ends it. *is_chance*: at the slow end of that range not even a request alone meets the target, and in the
+    middle hardly more than one does, so that no number of such replicas is an answer to a rate. *notes*: which of the
+    engine's settings decide, and what the figures do not rest on.
     """
 
     tensor_parallel: int
@@ -83,6 +85,7 @@ class ServingOption:
     token_s: float
     pool_blocks: int | None
     limit: str
+    is_chance: bool = False
     notes: tuple[str, ...] = ()
 
     def replicas_for(self, rate_per_s: float, lost: int = 0) -> int | None:
@@ -90,7 +93,7 @@ class ServingOption:
 
         For replicas that do both; apart, whole replicas of each kind are needed.
         """
-        if self.rate_per_s == 0:
+        if self.rate_per_s == 0 or self.is_chance:
             return None
         return replicas_for(rate_per_s, self.rate_per_s / self.replicas) + lost
 
@@ -123,6 +126,11 @@ def serving_options(
 def replicas_for(rate_per_s: float, replica_rate_per_s: float) -> int:
     """How many replicas of *replica_rate_per_s* each take *rate_per_s*."""
     return math.ceil(rate_per_s / replica_rate_per_s - 1e-9)
+
+
+def lost_replicas(question: ServingQuestion, tensor_parallel: int) -> int:
+    """How many replicas of *tensor_parallel* cards go with a node."""
+    return math.ceil((question.node_devices or tensor_parallel) / tensor_parallel)
 
 
 def fitting_replica(
@@ -160,7 +168,7 @@ def _options(
     )
     replica = served(asked, question.replica, speed_engine, architecture, constants=constants)
     replicas = question.device_count // tensor_parallel
-    lost = min(replicas, math.ceil((question.node_devices or tensor_parallel) / tensor_parallel))
+    lost = min(replicas, lost_replicas(question, tensor_parallel))
     bare = ServingOption(
         tensor_parallel=tensor_parallel,
         replicas=replicas,
@@ -211,6 +219,7 @@ def _together(bare: ServingOption, replica: Served, question: ServingQuestion, l
         first_token_s=0.0 if outcome is None else outcome.time_to_first_token.p95_s,
         token_s=0.0 if pace is None else pace.p95_s,
         limit=found.limit,
+        is_chance=found.is_hardly_any and slow.rate_per_s == 0,
     )
 
 

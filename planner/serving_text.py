@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from planner.fewest_cards import Enough, fewest_cards
 from planner.serving import ServingOption, ServingQuestion
-from planner.units import counted
+from planner.units import counted, counted_words, format_seconds
 
 _FROM_WHOLE = 100
 """A rate from here on has no decimals worth printing."""
@@ -13,8 +14,7 @@ def serving_text(options: Sequence[ServingOption], question: ServingQuestion, ra
     """The best way to use the cards in a sentence, then every way in a line."""
     lines = [_answer(options[0], question)]
     if rate_per_s is not None:
-        whole = next(option for option in options if not option.prefill_replicas)
-        lines.append(_wish(whole, question, rate_per_s))
+        lines.append(_wish(options, question, rate_per_s))
     lines.append("")
     lines.append(
         f"  {'replicas':>22} {'requests/s':>10} {'range':>15} {'a node lost':>11} {'users':>7} {'tokens/s':>9} "
@@ -30,34 +30,42 @@ def _answer(best: ServingOption, question: ServingQuestion) -> str:
         return f"No split of {cards} holds the model and the longest request."
     if best.rate_per_s == 0:
         return f"Even a request alone misses the target on {cards}: {best.limit}."
+    if best.is_chance:
+        return (
+            f"A request alone just meets the target on {cards} (TTFT p95 {format_seconds(best.first_token_s)}, a token "
+            f"{format_seconds(best.token_s)}), and at the slow end of the range misses it: {best.limit}."
+        )
     return (
-        f"{_rate(best.rate_per_s)} requests/s ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
-        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {_rate(best.rate_lost_per_s)} "
-        f"requests/s, {counted(best.users_lost, 'user')}."
+        f"{_rates(best.rate_per_s)} ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
+        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {_rates(best.rate_lost_per_s)}, "
+        f"{counted(best.users_lost, 'user')}."
     )
 
 
-def _wish(best: ServingOption, question: ServingQuestion, rate_per_s: float) -> str:
+def _wish(options: Sequence[ServingOption], question: ServingQuestion, rate_per_s: float) -> str:
     """What the rate that is expected takes, of replicas that do both."""
-    tensor_parallel = best.tensor_parallel
-    lost = -(-(question.node_devices or tensor_parallel) // tensor_parallel)
-    alone, spared = best.replicas_for(rate_per_s), best.replicas_for(rate_per_s, lost)
+    alone = fewest_cards(options, question, rate_per_s)
+    spared = fewest_cards(options, question, rate_per_s, spare_node=True)
     if alone is None or spared is None:
-        return f"No number of such replicas takes {_rate(rate_per_s)} requests/s within the target."
-    return (
-        f"{_rate(rate_per_s)} requests/s take {counted(alone * tensor_parallel, 'card')} as replicas of "
-        f"{tensor_parallel}, {spared * tensor_parallel:,} to stand the loss of a node."
-    )
+        surely = "surely " if any(option.is_chance for option in options) else ""
+        return f"No number of such replicas {surely}takes {_rates(rate_per_s)} within the target."
+    return f"For {_rates(rate_per_s)}: {_enough(alone)}; to stand the loss of a node {_enough(spared)}."
+
+
+def _enough(found: Enough) -> str:
+    return f"{counted(found.device_count, 'card')} as {found.replicas:,} × {found.tensor_parallel}"
 
 
 def _line(option: ServingOption) -> str:
     if not option.fits:
         return f"  {_split(option):>22} {'does not hold the model and the longest request':>10}"
+    first = f"{option.first_token_s:.2f} s" if option.first_token_s else "–"
+    pace = f"{1e3 * option.token_s:.1f} ms" if option.token_s else "–"
     spread = f"{_rate(option.rate_low_per_s)} to {_rate(option.rate_high_per_s)}"
     return (
         f"  {_split(option):>22} {_rate(option.rate_per_s):>10} {spread:>15} {_rate(option.rate_lost_per_s):>11} "
-        f"{option.users:>7,} {option.output_tokens_per_s:>9,.0f} {option.first_token_s:>7.2f} s "
-        f"{1e3 * option.token_s:>8.1f} ms  {option.limit}"
+        f"{option.users:>7,} {option.output_tokens_per_s:>9,.0f} {first:>9} "
+        f"{pace:>11}  {option.limit}"
     )
 
 
@@ -66,6 +74,10 @@ def _split(option: ServingOption) -> str:
         return f"{option.replicas:,} × {option.tensor_parallel}"
     decode = option.replicas - option.prefill_replicas
     return f"{option.prefill_replicas:,} prefill + {decode:,} decode × {option.tensor_parallel}"
+
+
+def _rates(rate: float) -> str:
+    return counted_words(_rate(rate), "request") + "/s"
 
 
 def _rate(rate: float) -> str:

@@ -132,7 +132,16 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "request"), counted(1_200, "request")
     ('1 request', '1,200 requests')
     """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return counted_words(f"{number:,}", noun)
+
+
+def counted_words(figure: str, noun: str) -> str:
+    """The same for a figure that is written already: what reads as one is one.
+
+    >>> counted_words("1", "request"), counted_words("0.25", "request")
+    ('1 request', '0.25 requests')
+    """
+    return f"{figure} {noun}" if figure == "1" else f"{figure} {noun}s"
 
 
 def words_for_tokens(tokens: int) -> int:

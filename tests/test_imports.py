@@ -71,7 +71,7 @@ LAYERS = (
     ("planner.served",),
     ("planner.serving",),
     ("planner.offers",),
-    ("planner.rate_offers",),
+    ("planner.fewest_cards", "planner.rate_offers"),
     ("planner.log_shortage", "planner.log_try"),
     (
         "planner.cache_comparison",

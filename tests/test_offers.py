@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.batching.targets import Target
+from planner.batching.targets import FIRST_TOKEN, Sustained, Target
 from planner.batching.trace import Lengths, synthetic_trace
 from planner.choices import Choices
 from planner.cli import main
 from planner.errors import BadFile, PlannerError, UnknownName
 from planner.offers import find_offers
 from planner.price_files import parse_prices, prices_toml
+from planner.price_text import rate_offers_text
 from planner.rate_offers import find_rate_offers
 from planner.server_shape import ShapeWish
 from planner.serving import ServingQuestion, serving_options
@@ -99,6 +100,15 @@ def test_cards_that_miss_the_target_alone_are_left_out() -> None:
         )
         == []
     )
+
+
+def test_a_rate_at_which_requests_hardly_meet_is_told() -> None:
+    chance = Sustained(rate_per_s=0.01, saturated_per_s=1.0, limit=FIRST_TOKEN, outcome=None)
+    assert chance.is_hardly_any
+    assert not replace(chance, rate_per_s=0.02).is_hardly_any
+    text = rate_offers_text([], 1.0, "EUR", "Drawn: 80 requests.")
+    assert text.startswith("No number of any card of the table does this")
+    assert text.endswith("Note: Drawn: 80 requests.")
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])

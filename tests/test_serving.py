@@ -12,8 +12,10 @@ from planner.batching.trace import Lengths, synthetic_trace
 from planner.choices import Choices
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.fewest_cards import fewest_cards
 from planner.server_shape import ShapeWish
 from planner.serving import ServingOption, ServingQuestion, serving_options
+from planner.serving_text import serving_text
 
 LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(median_tokens=60, sigma=0.7, max_tokens=400)
 QUESTION = ServingQuestion(
@@ -118,7 +120,7 @@ def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[
     assert [row["rate_per_s"] for row in printed] == [option.rate_per_s for option in found]
     assert main([*words, "--rate", "5"]) == 0
     text = capsys.readouterr().out
-    assert "requests/s take 1 card as replicas of 1, 2 to stand the loss of a node." in text
+    assert "For 5 requests/s: 1 card as 1 × 1; to stand the loss of a node 2 cards as 2 × 1." in text
     assert main([*words, "--rate", "1000000"]) == 1
     capsys.readouterr()
     assert main([*words[:-3], "0.000001"]) == 1
@@ -160,3 +162,50 @@ def test_bad_questions_get_one_sentence(words: list[str], sentence: str, capsys:
 def test_no_slots_no_question() -> None:
     with pytest.raises(PlannerError, match="give 1 to 4,096 cards"):
         replace(QUESTION, device_count=5_000)
+
+
+OPTION = options()[1]
+
+
+def split(tensor_parallel: int, rate_per_s: float, **changes: object) -> ServingOption:
+    """One replica that takes *rate_per_s*."""
+    changes = {"rate_per_s": rate_per_s, "replicas": 1, "tensor_parallel": tensor_parallel, **changes}
+    return replace(OPTION, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rate_per_s", "cards", "spared"),
+    [(1.0, (1, 1), (2, 1)), (2.0, (2, 1), (3, 1)), (3.5, (2, 2), (4, 1)), (4.0, (2, 2), (4, 2)), (8.0, (4, 2), (6, 2))],
+)
+def test_a_rate_takes_the_fewest_cards_over_all_splits(
+    rate_per_s: float, cards: tuple[int, int], spared: tuple[int, int]
+) -> None:
+    """A card takes 1.25 requests a second and a pair 4: one request is a card's, though pairs do more a card."""
+    found = [split(2, 4.0), split(4, 4.5), split(1, 1.25), split(8, 0.0)]
+    for spare_node, expected in ((False, cards), (True, spared)):
+        enough = fewest_cards(found, QUESTION, rate_per_s, spare_node=spare_node)
+        assert enough is not None
+        assert (enough.device_count, enough.tensor_parallel) == expected
+
+
+def test_replicas_that_meet_the_target_by_chance_are_no_answer_to_a_rate() -> None:
+    chance = split(8, 0.004, is_chance=True, rate_low_per_s=0.0)
+    assert fewest_cards([chance, split(4, 0.0)], QUESTION, 1.0) is None
+    text = serving_text([chance], replace(QUESTION, device_count=8), 1.0)
+    assert text.startswith("A request alone just meets the target on 8 cards")
+    assert "No number of such replicas surely takes 1 request/s within the target." in text
+
+
+def test_a_long_prompt_that_just_misses_takes_no_number_of_cards(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["capacity", "--model", "llama-3-70b", "--device", "l4", "--device-count", "8", "--max-ttft", "2"]
+    assert main([*words, "--rate", "1"]) == 1
+    text = capsys.readouterr().out
+    assert "No number of such replicas surely takes 1 request/s" in text
+    assert "Note: Drawn: 1,024 requests, prompts of 512 and answers of 128 tokens at the median, sigma 1;" in text
+
+
+def test_what_no_request_reached_has_no_times(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*WORDS, "--requests", "80", "--max-ttft", "0.0001"]) == 1
+    text = capsys.readouterr().out
+    assert "0.00 s" not in text
+    assert "0.0 ms" not in text

@@ -19,6 +19,8 @@ _PARTS = 8
 _ROUNDS = 2
 ENOUGH = 400
 """Requests from which twenty and more lie beyond the 95th percentile."""
+HARDLY = 64
+"""Requests hardly ever meet that come at less than one part in so many of the rate of a full server."""
 MANY = 4
 """So many times the slots are enough requests for a server to be full for a while."""
 
@@ -62,6 +64,11 @@ class Sustained:
     saturated_per_s: float
     limit: str
     outcome: Outcome | None
+
+    @property
+    def is_hardly_any(self) -> bool:
+        """Whether the target is met only while requests hardly ever meet each other."""
+        return HARDLY * self.rate_per_s < self.saturated_per_s
 
 
 def few_requests(requests: int, slots: int) -> tuple[str, ...]:

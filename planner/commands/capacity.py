@@ -9,7 +9,7 @@ from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, speed_engine, unused_in_speed
-from planner.commands.requests import LEAST_REQUESTS, add_requests, requests_from, unused_requests
+from planner.commands.requests import LEAST_REQUESTS, add_requests, drawn_words, requests_from, unused_requests
 from planner.commands.shape import add_shape, server_wish
 from planner.errors import PlannerError
 from planner.export import to_json
@@ -77,7 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         from planner.serving_text import serving_text
 
+        lengths = (arguments.prompt, arguments.output, arguments.sigma)
+        is_drawn = arguments.trace is None and arguments.workload is None
         notes = (
+            *((drawn_words(question.trace, *lengths),) if is_drawn else ()),
             *options[0].notes,
             *beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace)),
         )

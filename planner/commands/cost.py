@@ -12,7 +12,7 @@ from planner.commands.exports import add_format, rows_as, write
 from planner.commands.given import Unused
 from planner.commands.options import add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
-from planner.commands.requests import requests_drawn
+from planner.commands.requests import drawn_words, requests_drawn
 from planner.cost import Cost, cost
 from planner.deployment import Workload
 from planner.energy import device_power, stated_power
@@ -89,14 +89,17 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
     if arguments.prices is None:
         return _one_card(arguments)
-    rated = _rate_offers(arguments) if arguments.rate is not None else []
+    question = _question(arguments) if arguments.rate is not None else None
+    rated = [] if question is None else _rate_offers(arguments, question)
     plain = _offers(arguments) if arguments.rate is None else []
     if arguments.format == "text":
         from planner.price_text import offers_text, rate_offers_text
 
-        text = offers_text(plain, arguments.currency)
-        if arguments.rate is not None:
-            text = rate_offers_text(rated, arguments.rate, arguments.currency)
+        if question is None:
+            text = offers_text(plain, arguments.currency)
+        else:
+            drawn = drawn_words(question.trace, arguments.prompt, arguments.output, arguments.sigma)
+            text = rate_offers_text(rated, arguments.rate, arguments.currency, drawn)
         write(f"{text}\n", arguments.save, "--save")
     else:
         offers: Sequence[Offer | RateOffer] = plain or rated
@@ -164,15 +167,19 @@ def _offers(arguments: argparse.Namespace) -> list[Offer]:
     )
 
 
-def _rate_offers(arguments: argparse.Namespace) -> list[RateOffer]:
+def _question(arguments: argparse.Namespace) -> ServingQuestion:
+    """What --rate asks of the cards."""
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     slots = USUAL_SLOTS if arguments.slots is None else arguments.slots
-    question = ServingQuestion(
+    return ServingQuestion(
         trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, slots),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
         replica=ShapeWish(slots=arguments.slots),
     )
+
+
+def _rate_offers(arguments: argparse.Namespace, question: ServingQuestion) -> list[RateOffer]:
     return find_rate_offers(
         choices_from(arguments),
         load_prices(arguments.prices),

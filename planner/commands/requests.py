@@ -10,7 +10,7 @@ from planner.commands.given import Unused
 from planner.commands.options import number, whole
 from planner.errors import BadFile, PlannerError
 from planner.performance_presets import find_request_set
-from planner.units import shorten
+from planner.units import counted, shorten
 
 LEAST_REQUESTS = 1_024
 LONGEST = 8_192
@@ -71,6 +71,14 @@ def requests_drawn(prompt_tokens: int, output_tokens: int, sigma: float, slots: 
         Lengths(median_tokens=prompt_tokens, sigma=sigma, max_tokens=max(LONGEST, prompt_tokens)),
         Lengths(median_tokens=output_tokens, sigma=sigma, max_tokens=max(LONGEST, output_tokens)),
         requests_per_s=1.0,
+    )
+
+
+def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: float) -> str:
+    """Which requests an answer is for where they were drawn: defaults are nobody's own."""
+    return (
+        f"Drawn: {counted(len(trace), 'request')}, prompts of {prompt_tokens:,} and answers of {output_tokens:,} "
+        f"tokens at the median, sigma {sigma:g}; --prompt, --output and --sigma say otherwise."
     )
 
 
