@@ -96,6 +96,15 @@ def test_each_expert_that_is_met_computes_whole_tiles_of_rows() -> None:
     assert parts(busy, rounded).arithmetic_s == pytest.approx(parts(busy, CONSTANTS).arithmetic_s, rel=1e-6)
 
 
+def test_a_hidden_row_is_computed_while_its_weights_are_read() -> None:
+    model, hiding = prepared(SPARSE), replace(CONSTANTS, hidden_rows=1)
+    alone, three = decode_work(model, 1, 0), decode_work(model, 3, 0)
+    assert parts(alone, hiding).arithmetic_s == pytest.approx(0, abs=1e-15)
+    row_s = parts(alone, CONSTANTS).arithmetic_s
+    assert parts(three, hiding).arithmetic_s == pytest.approx(2 * row_s)
+    assert parts(three, CONSTANTS).arithmetic_s == pytest.approx(3 * row_s)
+
+
 def test_a_window_bounds_what_is_read() -> None:
     # two heads of 64, keys and values, 16 bit: 512 B a token; one layer of the two forgets after 100 tokens
     architecture = model(layer(attention()), layer(attention(window_tokens=100)))

@@ -6,10 +6,12 @@ import pytest
 
 from planner import performance_presets, presets
 from planner.preset_files import PRESETS
+from planner.speed.constants import parts
+from planner.speed.work import decode_work
 from tests import draft_readings
 from tests.speed_readings import bench, counts, serving, table
 from tests.speed_readings.constants import constants_toml
-from tests.speed_readings.reading import DATA, rows_of
+from tests.speed_readings.reading import DATA, model_for, rows_of
 
 METHOD = (DATA.parents[1] / "planner" / "METHOD.md").read_text(encoding="utf-8")
 
@@ -103,3 +105,11 @@ def test_the_cards_whose_readings_stand_apart_compute_less_than_they_read() -> N
         if device.vendor == "nvidia" and device.fp16_flops_per_s and device.bandwidth_bytes_per_s
     }
     assert {name for name, operations in balance.items() if operations < 64} == {"h20"}
+
+
+@pytest.mark.parametrize("engine", ["llama_cpp", "llama_cpp_2024", "llama_cpp_vulkan", "llamafile"])
+def test_a_plan_times_one_user_as_the_table_does(engine: str) -> None:
+    """Rows of one user were fitted to the bytes that they read: a plan of one adds no arithmetic to that time."""
+    model = model_for("llama-2-7b", "apple-m4-pro-48gb", "fp16", "fp16", 1)
+    constants = performance_presets.find_speed_constants(engine, model.deployment.device.name, False)
+    assert parts(decode_work(model, 1, 64), constants).arithmetic_s == pytest.approx(0, abs=1e-12)

@@ -15,8 +15,10 @@ class SpeedConstants:
     *link_efficiency*: shares of the peak rates of memory, arithmetic and what joins the devices. *median_error*,
     *p90_error*: relative errors of measurements on cards that the fit had not seen; *calibrated_…*: with one point
     measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers. *experts*:
-    for models with a mixture of experts, each of which computes at least *expert_rows* rows. *family* ``any``: for
-    families without constants of their own. *note*: what a user should know of the range.
+    for models with a mixture of experts, each of which computes at least *expert_rows* rows. *hidden_rows*: so many
+    rows are computed while their weights are read; 1 where constants were fitted to single users' answers, whose time
+    has it in *read_efficiency*. *family* ``any``: for families without constants of their own. *note*: what a user
+    should know of the range.
     """
 
     engine: str
@@ -30,6 +32,7 @@ class SpeedConstants:
     arithmetic_efficiency: float = 0.5
     link_efficiency: float = 1.0
     expert_rows: int = 1
+    hidden_rows: int = 0
     prefill_efficiency: float | None = None
     prefill_p90_error: float | None = None
     calibrated_median_error: float | None = None
@@ -91,8 +94,9 @@ def parts(work: Work, constants: SpeedConstants) -> Parts:
 
 
 def rounded_arithmetic_s(work: Work, constants: SpeedConstants) -> float:
-    """At the full rate, the rows of each expert rounded up: kernels compute so many at least."""
-    return work.arithmetic_s + max(0.0, constants.expert_rows * work.expert_row_s - work.expert_s)
+    """At the full rate, the rows of each expert rounded up: kernels compute so many at least; less hidden rows."""
+    computed_s = max(0.0, work.arithmetic_s - constants.hidden_rows * work.row_s)
+    return computed_s + max(0.0, constants.expert_rows * work.expert_row_s - work.expert_s)
 
 
 def for_prefill(constants: SpeedConstants) -> SpeedConstants:

@@ -30,7 +30,7 @@ class Work:
 
     *layers* are passed one after another. *exchange_s*: what exchanges between devices take however little they send;
     *link_s*: what they send, at the full rate of their link. *expert_s*: the part of *arithmetic_s* that is answers'
-    own in experts; *expert_row_s*: one row through every expert that is met.
+    own in experts; *expert_row_s*: one row through every expert that is met; *row_s*: one token's arithmetic.
     """
 
     layers: int
@@ -41,6 +41,7 @@ class Work:
     link_s: float = 0.0
     expert_s: float = 0.0
     expert_row_s: float = 0.0
+    row_s: float = 0.0
 
     @property
     def ceiling_s(self) -> float:
@@ -190,6 +191,7 @@ def _work(model: Model, tokens: float, read_bytes: float, operations: float, row
         link_s=tokens * link_s_per_token(model),
         expert_s=own / per_s,
         expert_row_s=each / per_s,
+        row_s=operations_per_token(model.architecture) / per_s,
     )
 
 

@@ -28,6 +28,7 @@ def bench_reading(row: Row) -> Reading:
         card=row["card"].rsplit(" x", 1)[0],  # layers on several cards take turns: one card's bandwidth at a time
         rig=(row["engine"], row["card"]),
         is_crowd_sourced=row["engine"] == "llamafile",
+        is_alone=True,
         measured=Measured(
             work=Work(
                 layers=int(row["layers"]),

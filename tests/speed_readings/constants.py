@@ -108,6 +108,7 @@ def _block(
         "layer_s": _digits(found.layer_s),
         "read_efficiency": _digits(found.read_efficiency),
         "arithmetic_efficiency": _digits(found.arithmetic_efficiency),
+        "hidden_rows": found.hidden_rows,
         "link_efficiency": _digits(found.link_efficiency),
         "expert_rows": found.expert_rows,
         "median_error": _digits(quantile(unseen, 0.5)),
@@ -118,6 +119,8 @@ def _block(
     }
     if not experts or found.expert_rows == 1:
         del values["expert_rows"]
+    if not found.hidden_rows:
+        del values["hidden_rows"]
     if prefill:
         values["prefill_efficiency"], values["prefill_p90_error"] = map(_digits, prefill)
     values["source"] = SOURCES[engine]

@@ -54,6 +54,8 @@ def fitted(group: Group, readings: Sequence[Reading], card: str | None) -> Speed
         found = fitted_to(level, found) if level else found
     if own:
         found = fitted_to(own, found, keep_layer=len({r.card for r in own}) < SEVERAL)
+    if kin and all(reading.is_alone for reading in kin):
+        found = replace(found, hidden_rows=1)
     return found if own or all_engines else None
 
 

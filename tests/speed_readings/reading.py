@@ -21,7 +21,10 @@ Group = tuple[str, str, bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One measured step. *card* is left out together, *rig* is one machine and format, *model* whose step it was."""
+    """One measured step. *card* is left out together, *rig* is one machine and format, *model* whose step it was.
+
+    *is_alone*: of one user, which does not tell how fast arithmetic goes: it waits for memory.
+    """
 
     engine: str
     family: str
@@ -31,6 +34,7 @@ class Reading:
     rig: tuple[str, ...]
     measured: Measured
     is_crowd_sourced: bool = False
+    is_alone: bool = False
 
     @property
     def group(self) -> Group:
