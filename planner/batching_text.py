@@ -108,8 +108,8 @@ def sustained_sentence(found: Sustained, slow: Sustained, fast: Sustained, targe
 def requests_words(rate_per_s: float, in_steps: bool = False) -> str:
     """``2.41 requests a second``, or a minute where there are fewer; a step where a step takes a second.
 
-    >>> requests_words(2.414), requests_words(0.0916), requests_words(0.15, in_steps=True)
-    ('2.41 requests a second', '5.5 requests a minute', '0.15 requests a step')
+    >>> requests_words(2.414), requests_words(0.0916), requests_words(1.0)
+    ('2.41 requests a second', '5.5 requests a minute', '1 request a second')
     """
     if in_steps:
         return f"{counted_words(rate_words(rate_per_s), 'request')} a step"

@@ -18,7 +18,7 @@ from planner.line_item import LineItem
 from planner.starting import start
 from planner.table import TableRow
 from planner.table_words import notes
-from planner.units import format_bytes, format_count, format_rate
+from planner.units import counted_words, format_bytes, format_count, format_rate
 from planner.verdict import beyond_limit, one_user_tokens, shared_need_bytes, verdict
 
 MAX_FIXES = 4
@@ -188,9 +188,9 @@ def _item_line(item: LineItem, width: int) -> str:
 def _numbers(answer: Answer) -> list[str]:
     each = "" if answer.users == 1 else " each"
     return [
-        f"  room in the cache      {_or_any(one_user_tokens(answer))} tokens",
+        f"  room in the cache      {_tokens(one_user_tokens(answer))}",
         f"  longest for {answer.users:,} user{'s' if answer.users > 1 else ''} ".ljust(25)
-        + f"{_or_any(answer.max_context_tokens)} tokens{each}{_beyond(answer)}",
+        + f"{_tokens(answer.max_context_tokens)}{each}{_beyond(answer)}",
         f"  most users at {answer.context_tokens:,} ".ljust(25)
         + ("any number" if answer.max_users is None else format_count(answer.max_users)),
         f"  one more token costs   {format_rate(answer.kv_bytes_per_token)} ({answer.kv_bytes_per_token:,} B)",
@@ -227,8 +227,8 @@ def _fix_lines(choices: Choices, architecture: Architecture, answer: Answer) -> 
     return lines
 
 
-def _or_any(count: int | None) -> str:
-    return "any number of" if count is None else format_count(count)
+def _tokens(count: int | None) -> str:
+    return "any number of tokens" if count is None else counted_words(format_count(count), "token")
 
 
 def _field(key: str, value: Any) -> str:

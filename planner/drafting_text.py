@@ -6,7 +6,8 @@ from planner.draft_trade import DraftPoint
 from planner.performance_presets import speculation_overhead
 from planner.speculation import Speculation
 from planner.speed.drafting import BatchSpeculation
-from planner.units import counted, format_bytes, format_seconds
+from planner.units import counted, format_bytes, format_figure, format_pace, format_seconds
+from planner.verdict import if_it_did
 
 
 def speculation_text(result: Speculation) -> str:
@@ -25,16 +26,19 @@ def speculation_text(result: Speculation) -> str:
     )
 
 
-def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str]) -> str:
-    """Faster or slower for all requests together, and where the time of a pass goes."""
+def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str], fits: bool = True) -> str:
+    """Faster or slower for all requests together, as if it did where it does not fit; where the time of a pass goes."""
     overhead = speculation_overhead()
+    first = (
+        f"{_word(result.speedup)} for {counted(result.users, 'request')} together: {_range(result)} times the speed "
+        "without a draft."
+    )
     return "\n".join(
         [
-            f"{_word(result.speedup)} for {counted(result.users, 'request')} together: {_range(result)} times the "
-            "speed without a draft.",
+            if_it_did(first, fits),
             "",
-            f"  each of them              {result.tokens_per_s_user:,.1f} tokens/s "
-            f"({result.tokens_per_s_user_low:,.1f} to {result.tokens_per_s_user_high:,.1f})",
+            f"  each of them              {format_pace(result.tokens_per_s_user)} tokens/s "
+            f"({format_pace(result.tokens_per_s_user_low)} to {format_pace(result.tokens_per_s_user_high)})",
             f"  a step without a draft    {format_seconds(result.step_s):>8}  yields 1 token",
             f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s):>8}",
             f"  checking them             {format_seconds(result.verify_s):>8}",
@@ -59,7 +63,7 @@ def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
         lost = "" if best.lost_tokens is None else f" and takes {best.lost_tokens:,} of {_tokens(points[0])} tokens"
         first = f"{best.draft} gives {_range(best)} times the speed{lost} of context for each of {users:,}."
     lines = [
-        first,
+        if_it_did(first, best.fits),
         "",
         f"  {'draft':24} {'drafted':>7} {'speed':>6} {'range':>12} {'tokens/s each':>14} {'range':>14} "
         f"{'draft takes':>12} {'longest context':>16}",
@@ -67,11 +71,11 @@ def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
     for point in points:
         drafted = f"{point.draft_tokens}" if point.draft_tokens else "–"
         speeds = f"{point.speedup_low:.2f} to {point.speedup_high:.2f}" if point.draft_tokens else "–"
-        rates = f"{point.tokens_per_s_user_low:,.0f} to {point.tokens_per_s_user_high:,.0f}"
+        rates = f"{format_figure(point.tokens_per_s_user_low)} to {format_figure(point.tokens_per_s_user_high)}"
         lines.append(
-            f"  {point.draft:24} {drafted:>7} {point.speedup:>5.2f}× {speeds:>12} {point.tokens_per_s_user:>14,.1f} "
-            f"{rates:>14} {format_bytes(point.draft_bytes):>12} {_tokens(point):>16}"
-            + ("" if point.fits else "  does not fit")
+            f"  {point.draft:24} {drafted:>7} {point.speedup:>5.2f}× {speeds:>12} "
+            f"{format_pace(point.tokens_per_s_user):>14} {rates:>14} "
+            f"{format_bytes(point.draft_bytes):>12} {_tokens(point):>16}" + ("" if point.fits else "  does not fit")
         )
     lines += [f"Note: {warning}" for point in points for warning in point.warnings]
     return "\n".join([*lines, "Note: ranges are those of published speed-ups, and of the speed model."])

@@ -3,34 +3,42 @@
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speed.answer import SpeedAnswer
 from planner.speed.names import MEASURED, engine_name, family_words
-from planner.units import format_bytes, format_rate, format_seconds
+from planner.units import counted, format_bytes, format_figure, format_pace, format_rate, format_seconds
+from planner.verdict import if_it_did
 
 
-def speed_text(result: SpeedAnswer) -> str:
-    """Tokens a second in a sentence, then where the time of a step goes, then the curve."""
+def speed_text(result: SpeedAnswer, fits: bool = True) -> str:
+    """Tokens a second in a sentence, as if it did where it does not fit; then where a step's time goes; the curve."""
     user, prompt = result.tokens_per_s_user, result.time_to_first_token
     each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
     share = result.step_parts.total_s / 100
     joined = f", joined by {result.link}" if result.link else ""
-    lines = [
+    first = (
         f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after "
-        f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)}).",
+        f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)})."
+    )
+    lines = [
+        if_it_did(first, fits),
         f"{result.model} on {result.device_count} × {result.device}{joined}; {_from(result)}.",
         "",
-        f"  no faster than         {user.ceiling:,.1f} tokens/s: {format_bytes(result.weights_read_bytes)} of weights "
-        f"and {format_bytes(result.kv_read_bytes)} of cache a step",
-        f"  all users together     {result.tokens_per_s.value:,.1f} tokens/s",
-        f"  a prompt of {result.prompt_tokens:<10,} {result.prompt_tokens_per_s.value:,.0f} tokens/s",
+        f"  no faster than         {format_pace(user.ceiling)} tokens/s: {format_bytes(result.weights_read_bytes)} of "
+        f"weights and {format_bytes(result.kv_read_bytes)} of cache a step",
+        f"  all users together     {format_pace(result.tokens_per_s.value)} tokens/s",
+        f"  a prompt of {result.prompt_tokens:<10,} {format_figure(result.prompt_tokens_per_s.value)} tokens/s",
         f"  a step's time goes to  reading {result.step_parts.read_s / share:.0f}%, "
         f"arithmetic {result.step_parts.arithmetic_s / share:.0f}%, "
         f"starting each layer {result.step_parts.layers_s / share:.0f}%, "
         f"exchange between cards {result.step_parts.links_s / share:.0f}%",
-        f"  the knee               {result.knee_users:,} users: beyond, twice as many bring less than a third more",
-        f"  memory holds           {_count(result.max_users)} users",
+        f"  the knee               {counted(result.knee_users, 'user')}: beyond, twice as many bring less than a third "
+        "more",
+        f"  memory holds           {_most(result.max_users)}",
         "",
         f"  {'users':>8} {'tokens/s each':>14} {'together':>12}",
     ]
-    lines += [f"  {p.users:>8,} {p.tokens_per_s_user:>14,.1f} {p.tokens_per_s:>12,.1f}" for p in result.curve]
+    lines += [
+        f"  {p.users:>8,} {format_pace(p.tokens_per_s_user):>14} {format_pace(p.tokens_per_s):>12}"
+        for p in result.curve
+    ]
     return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
 
 
@@ -42,11 +50,11 @@ def _from(result: SpeedAnswer) -> str:
 
 
 def _range(value: float, low: float, high: float) -> str:
-    return f"{value:,.1f} ({low:,.1f} to {high:,.1f})"
+    return f"{format_pace(value)} ({format_pace(low)} to {format_pace(high)})"
 
 
-def _count(users: int | None) -> str:
-    return "any number" if users is None else f"{users:,}"
+def _most(users: int | None) -> str:
+    return "any number of users" if users is None else counted(users, "user")
 
 
 def arithmetic_text(result: CacheArithmetic) -> str:

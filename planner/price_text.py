@@ -7,6 +7,7 @@ from planner.cost_text import THOUSAND, money, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
 from planner.units import counted, counted_words, format_figure, format_seconds
+from planner.verdict import if_it_did
 
 NOTHING = "No card of the table does this; ask for less context, users or speed."
 NOTHING_IN_TIME = (
@@ -16,22 +17,25 @@ NOTHING_IN_TIME = (
 UNNAMED = "Money is in the currency of the prices; --currency gives it a name."
 
 
-def cost_text(result: Cost, currency: str) -> str:
-    """Prices of a million tokens in a sentence with their ranges, then how they come about."""
+def cost_text(result: Cost, currency: str, fits: bool = True) -> str:
+    """Prices of a million tokens in a sentence, as if it did where it does not fit; then how they come about."""
     hour = money(result.price_per_hour, currency)
     output = _range(result.output_per_million, result.output_per_million_low, result.output_per_million_high, currency)
     prompt = _range(result.prompt_per_million, result.prompt_per_million_low, result.prompt_per_million_high, currency)
     requests = _range(
         THOUSAND * result.request, THOUSAND * result.request_low, THOUSAND * result.request_high, currency
     )
+    first = (
+        f"A million tokens of answers cost {output}, a million of prompts {prompt}, at {hour} an hour for all cards."
+    )
     lines = [
-        f"A million tokens of answers cost {output}, a million of prompts {prompt}, at {hour} an hour for all cards.",
+        if_it_did(first, fits),
         "",
         f"  {counted(result.users, 'user')}, {result.prompt_tokens:,} + {result.output_tokens:,} tokens a request",
-        f"  answers   {result.output_tokens_per_s:,.0f} tokens/s "
-        f"({result.output_tokens_per_s_low:,.0f} to {result.output_tokens_per_s_high:,.0f})",
-        f"  prompts   {result.prompt_tokens_per_s:,.0f} tokens/s "
-        f"({result.prompt_tokens_per_s_low:,.0f} to {result.prompt_tokens_per_s_high:,.0f})",
+        f"  answers   {format_figure(result.output_tokens_per_s)} tokens/s "
+        f"({format_figure(result.output_tokens_per_s_low)} to {format_figure(result.output_tokens_per_s_high)})",
+        f"  prompts   {format_figure(result.prompt_tokens_per_s)} tokens/s "
+        f"({format_figure(result.prompt_tokens_per_s_low)} to {format_figure(result.prompt_tokens_per_s_high)})",
         f"  a thousand requests cost {requests}",
     ]
     if (found := result.energy) is not None:

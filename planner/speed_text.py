@@ -5,6 +5,7 @@ from planner.speed.constants import Seconds
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
 from planner.units import format_figure, format_seconds
+from planner.verdict import if_it_did
 
 _SHARED = ("weights", "fixed")
 """What a step does once for all users."""
@@ -22,7 +23,7 @@ def speed_title(result: SpeedAnswer, fast: UserRange) -> str:
     served = fast.value if memory is None else min(memory, fast.value)
     if memory == 0:
         pace = format_figure(result.tokens_per_s_user.value)
-        return f"It does not fit. If it did: {pace} tokens a second for {'one user' if asked == 1 else 'each'}"
+        return if_it_did(f"{pace} tokens a second for {'one user' if asked == 1 else 'each'}", fits=False)
     if fast.value == 0:
         pace = format_figure(result.curve[0].tokens_per_s_user)
         return f"Too slow even for one user: {pace} tokens a second"

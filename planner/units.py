@@ -126,6 +126,15 @@ def format_figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
+def format_pace(value: float) -> str:
+    """Tokens a second with one decimal; few of them with two digits, for none at all is another answer.
+
+    >>> format_pace(1_234.56), format_pace(0.0234), format_pace(0.0)
+    ('1,234.6', '0.023', '0.0')
+    """
+    return f"{value:,.1f}" if value >= 0.95 or value == 0 else f"{value:.2g}"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things.
 

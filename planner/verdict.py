@@ -261,6 +261,15 @@ def _beside(answer: Answer) -> str:
     )
 
 
+def if_it_did(sentence: str, fits: bool) -> str:
+    """*sentence*, which begins with a speed, a price or a gain; of what does not fit, that first.
+
+    >>> if_it_did("One user gets 60 tokens/s.", fits=False)
+    'It does not fit. If it did: one user gets 60 tokens/s.'
+    """
+    return sentence if fits else f"It does not fit. If it did: {sentence[:1].lower()}{sentence[1:]}"
+
+
 def as_if(answer: Answer) -> str:
     """What stands before speeds and prices of what does not fit."""
     title = verdict(answer).title.removeprefix("No: ")

@@ -122,9 +122,11 @@ def test_one_card_and_its_price(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_does_not_fit_has_a_price_only_as_if_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--model", "llama-3.1-70b", "--device", "rtx-2060")
-    for command in (("cost", *words, "--price", "0.1"), ("speed", *words)):
+    draft = ("--acceptance", "0.7", "--draft-tokens", "4", "--batch", "1", "--draft-model", "ngram")
+    for command in (("cost", *words, "--price", "0.1"), ("speed", *words), ("speculate", *words, *draft)):
         assert main(command) == 1
-        assert (
-            "Note: The weights alone are 125.62 GiB too big. These figures are as if it did fit."
-            in capsys.readouterr().out
-        )
+        text = capsys.readouterr().out
+        assert text.startswith("It does not fit. If it did: ")
+        assert "Note: The weights alone are 125.62 GiB too big. These figures are as if it did fit." in text
+    main(("speculate", *words, "--batch", "1", "--draft", "ngram=0.7"))
+    assert capsys.readouterr().out.startswith("It does not fit. If it did: ")

@@ -92,3 +92,21 @@ def test_a_point_above_the_ceiling_is_refused(capsys: pytest.CaptureFixture[str]
     words = ["speed", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--weights", "fp8", "--measured", "195"]
     assert main(words) == 2
     assert "is impossible: reading its bytes alone takes" in capsys.readouterr().err
+
+
+def test_a_measured_point_is_not_asked_for_again(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["speed", "--model", "llama-3.1-8b", "--device", "gaudi-3"]
+    main(words)
+    assert "so the range is wide. One measured point narrows it." in capsys.readouterr().out
+    assert main([*words, "--measured", "90"]) == 0
+    text = capsys.readouterr().out
+    assert "is taken from other kinds and from what was measured here." in text
+    assert "One measured point" not in text
+
+
+def test_few_tokens_a_second_are_not_written_as_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["speed", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--measured", "0.02"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("One user gets 0.02 (")
+    assert " 0.0 " not in text
+    assert "(0.0 " not in text

@@ -123,7 +123,7 @@ def _one_card(arguments: argparse.Namespace) -> int:
     else:
         from planner.price_text import cost_text
 
-        text = cost_text(result, arguments.currency)
+        text = cost_text(result, arguments.currency, fits)
     write(f"{text}\n", arguments.save, "--save")
     return DONE if fits else DOES_NOT_FIT
 

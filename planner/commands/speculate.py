@@ -141,7 +141,7 @@ def _together(arguments: argparse.Namespace) -> int:
     else:
         from planner.drafting_text import batch_speculation_text
 
-        print(batch_speculation_text(result, warnings))
+        print(batch_speculation_text(result, warnings, memory.fits))
     return DONE if memory.fits else DOES_NOT_FIT
 
 

@@ -67,5 +67,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         from planner.performance_text import speed_text
 
-        print(speed_text(result))
+        print(speed_text(result, memory.fits))
     return DONE if memory.fits else DOES_NOT_FIT

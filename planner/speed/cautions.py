@@ -15,7 +15,11 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
         engine, card = engine_name(constants.engine), model.deployment.device.title
         found.append(
             f"No public measurement of {engine} on cards like {card} is known: how well it uses one is taken from "
-            "other kinds, so the range is wide. One measured point narrows it."
+            + (
+                "other kinds and from what was measured here."
+                if constants.calibrated_by
+                else "other kinds, so the range is wide. One measured point narrows it."
+            )
         )
     if model.link is not None and model.link.is_assumed:
         card = model.deployment.device.title

@@ -17,8 +17,8 @@ class SpeedConstants:
     measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers. *experts*:
     for models with a mixture of experts, each of which computes at least *expert_rows* rows. *hidden_rows*: so many
     rows are computed while their weights are read; 1 where constants were fitted to single users' answers, whose time
-    has it in *read_efficiency*. *family* ``any``: for families without constants of their own. *note*: what a user
-    should know of the range.
+    has it in *read_efficiency*. *family* ``any``: for families without constants of their own. *calibrated_by*: how
+    many points of the machine itself. *note*: what a user should know of the range.
     """
 
     engine: str
@@ -38,6 +38,7 @@ class SpeedConstants:
     calibrated_median_error: float | None = None
     calibrated_p90_error: float | None = None
     readings: int = 0
+    calibrated_by: int = 0
     note: str = ""
 
     def __post_init__(self) -> None:

@@ -90,6 +90,7 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
         median_error=min(error, constants.median_error, constants.calibrated_median_error),
         p90_error=error,
         source=f"{constants.source}; calibrated by {len(points)} measured",
+        calibrated_by=len(points),
         note=note,
     )
 

@@ -153,3 +153,10 @@ def test_the_curve_ends_where_memory_does() -> None:
     assert "memory full: 4" in str(chart.to_dict())
     assert "you, 2 users: 4.00 EUR" in str(chart.to_dict())
     assert [row["users"] for row in values(chart)[:4]] == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("page", [PAGE, "ui/pages/speculation.py"])
+def test_what_does_not_fit_is_said_first(open_app: OpenApp, page: str) -> None:
+    big = open_app(page, model="llama-3.3-70b", device="rtx-4090").title[0].value
+    assert "It does not fit. If it did: " in big
+    assert "It does not fit" not in open_app(page, model="llama-3.1-8b", device="h100-sxm").title[0].value

@@ -14,6 +14,7 @@ from planner.performance_presets import power_share
 from planner.speed.sweeps import drawn_users
 from planner.speed_text import count_users
 from planner.units import format_figure
+from planner.verdict import if_it_did
 from ui import fields, page
 from ui.cost_charts import users_price_chart
 from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
@@ -58,7 +59,7 @@ def main() -> None:
             page.problem(str(error))
     else:
         with top:
-            _verdict(point, points[0], price)
+            _verdict(point, points[0], price, pace.answer.fits)
             page.as_if_it_fitted(pace.answer)
         say_problem(pace)
         if price.hourly or power:
@@ -112,15 +113,15 @@ def _points(
     return own, points
 
 
-def _verdict(found: Cost, alone: Cost, price: HourPrice) -> None:
+def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool) -> None:
     currency = price.currency
     energy = found.energy
     if price.hourly:
-        st.title(cost_title(found, currency), anchor=False)
+        st.title(if_it_did(cost_title(found, currency), fits), anchor=False)
         st.markdown(cost_sentence(found, alone, currency))
         price.say_where_from()
     elif energy is not None:
-        st.title(energy_title(energy), anchor=False)
+        st.title(if_it_did(energy_title(energy), fits), anchor=False)
         st.markdown(f"{energy_sentence(energy)} What an hour of the card costs comes on top: type it below.")
     else:
         st.title("What does an hour of one card cost you?", anchor=False)

@@ -29,6 +29,7 @@ from planner.speed.draft_map import (
 )
 from planner.speed.drafting import BatchSpeculation
 from planner.units import format_figure
+from planner.verdict import if_it_did
 from ui import page
 from ui.draft_fields import COST, kind_field, sibling_field, sliders
 from ui.draft_map_chart import FASTER, SLOWER, speculation_map
@@ -76,7 +77,7 @@ def main() -> None:
             page.problem(f"{problem} *A stated cost* works without.")
         return
     else:
-        _together(top, drafting, pace.users, acceptance, tokens)
+        _together(top, drafting, pace, acceptance, tokens)
         with top:
             page.as_if_it_fitted(pace.answer)
     if pace is not None and drafting is not None:
@@ -118,9 +119,11 @@ def _drafting(plan: Scenario, pace: Pace, kind: str, sibling: str, cost: float) 
     )
 
 
-def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], ...]) -> None:
+def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], ...], fits: bool = True) -> None:
     icon = ":green[:material/trending_up:]" if speedup >= 1 else ":orange[:material/trending_down:]"
-    st.title(f"{icon} {verdict_title(speedup)}", anchor=False)
+    if not fits:
+        icon = ":orange[:material/block:]"
+    st.title(f"{icon} {if_it_did(verdict_title(speedup), fits)}", anchor=False)
     st.markdown(sentence)
     with st.grid(4, min_column_width=150):
         for label, value, beneath in numbers:
@@ -146,8 +149,9 @@ def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: in
 
 
 def _together(
-    top: st.delta_generator.DeltaGenerator, drafting: Drafting, users: int, acceptance: float, tokens: int
+    top: st.delta_generator.DeltaGenerator, drafting: Drafting, pace: Pace, acceptance: float, tokens: int
 ) -> None:
+    users = pace.users
     found = drafting.at(users, acceptance, tokens)
     best, even = best_length(drafting, users, acceptance), break_even_acceptance(found)
     with top:
@@ -160,6 +164,7 @@ def _together(
                 ("Best length", f"{best.draft_tokens}" if best.draft_tokens else "none", f"{best.speedup:.2f} times"),
                 ("Pays from", _percent(even), "accepted"),
             ),
+            pace.answer.fits,
         )
     alphas, lengths = _axes(acceptance, tokens)
     who = "one user" if users == 1 else f"{users:,} users together"
