@@ -95,7 +95,7 @@ def _by_pattern(values: Values, rule: str, number: int) -> list[bool]:
     pattern = values.get("sliding_window_pattern")
     if not isinstance(pattern, str):
         every = values.integer("sliding_window_pattern")
-        skipped = {"pattern_from_first": 0, "pattern_from_last": -number}.get(rule, 1)
+        skipped = {"pattern_from_first": 0, "pattern_from_last": 1 - number}.get(rule, 1)
         windowed = [(index + skipped) % every != 0 for index in range(number)]
         if rule == "pattern_and_first":
             return [False, *windowed[1:]]

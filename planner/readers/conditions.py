@@ -32,7 +32,7 @@ def settle(
         value = values.get(key)
         if value is not None and value not in known:
             raise values.wrong(key, value, f"one of {', '.join(map(str, known))}")
-    forced: dict[str, object] = {}
+    forced: dict[str, object] = {key: family.defaults[key] for key in family.filled if values.is_null(key)}
     structure = family.structure
     for condition in family.conditions:
         if all(_holds(values, key, wanted) for key, wanted in condition.keys.items()):

@@ -1,7 +1,9 @@
 """Where a file of a known family speaks of another's parts: its model_type was changed, or is not its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from planner.architecture import Attention, Layer, SharedCache
 from planner.errors import UnsupportedModel
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
@@ -49,6 +51,36 @@ def check_weighty(table: Mapping[str, object], values: Values, family: Family) -
                     f"{values.where} has no {what}, but the config has {values.spelled(key)!r}: it is one of another "
                     "model_type; write that."
                 )
+
+
+def check_lessening(layers: Sequence[Layer], values: Values, family: Family) -> None:
+    """Raise where a key that *family*'s class does not read has made the cache of *layers* smaller."""
+    mixers = [mixer for layer in layers for mixer in layer.mixers]
+    lessened = {
+        "num_kv_shared_layers": any(isinstance(mixer, SharedCache) for mixer in mixers),
+        "use_cla": any(isinstance(mixer, SharedCache) for mixer in mixers),
+        "v_head_dim": any(isinstance(mixer, Attention) and 0 < mixer.v_head_dim < mixer.head_dim for mixer in mixers),
+    }
+    for key, is_less in lessened.items():
+        if is_less and values.has(key) and values.get(key) and key not in family.own_keys:
+            raise UnsupportedModel(
+                f"{values.where} is not known to read {values.spelled(key)!r}, which would make its cache smaller: "
+                "it is a key of another model_type; write that, or take it out."
+            )
+
+
+def without_unread_window(values: Values, family: Family) -> tuple[Family, tuple[str, ...]]:
+    """*family* without its window where a file switches it off by a key that the class does not read, and a warning."""
+    switch, structure = "use_sliding_window", family.structure
+    has_window = structure.windows != "none" or values.has("layer_types")
+    if structure.layers != "attention" or structure.windowed is not True or not has_window:
+        return family, ()
+    if values.get(switch) is not False or switch in family.own_keys or not values.is_set("sliding_window"):
+        return family, ()
+    return replace(family, structure=replace(structure, windowed=False)), (
+        f"The config has {values.spelled('sliding_window')!r} and says no to {values.spelled(switch)!r}, which the "
+        "model class does not read and vLLM does: it is counted without the window, which keeps more.",
+    )
 
 
 def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:

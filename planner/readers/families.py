@@ -23,7 +23,7 @@ _TABLES = (
     "instead",
 )
 _LISTS = ("conditions", "extra", "towers")
-_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested"})
+_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested", "filled"})
 _PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
 
 
@@ -49,6 +49,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         defaults=defaults,
         nested_defaults=tables["nested_defaults"],
         known={key: _known(values, f"{path}: known.{key}") for key, values in tables["known"].items()},
+        filled=_filled(table.get("filled", []), defaults, f"{path}: filled"),
         structure=Structure(**_switches(tables["structure"], defaults, path, "structure")),  # type: ignore[arg-type]
         layer_kinds=_layer_kinds(tables["layer_kinds"], path),
         instead={kind: _names(keys, f"{path}: instead.{kind}") for kind, keys in tables["instead"].items()},
@@ -106,6 +107,14 @@ def _known(values: object, path: str) -> tuple[Size, ...]:
     if not isinstance(values, list) or not values or not all(isinstance(value, (int, float, str)) for value in values):
         raise BadPreset(f"{path} must be a list of values.")
     return tuple(values)
+
+
+def _filled(value: object, defaults: Mapping[str, object], path: str) -> tuple[str, ...]:
+    keys = _texts(value, path)
+    for key in keys:
+        if key not in defaults:
+            raise BadPreset(f"{path}: {key} has no default.")
+    return tuple(keys)
 
 
 def _spellings(aliases: Mapping[str, object], path: str) -> dict[str, tuple[str, ...]]:
@@ -205,6 +214,7 @@ def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
         config=_text(entry.get("config", ""), f"{path}.config"),
         aliases=_spellings(_table(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
         defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
+        optional=entry.get("optional") is True,
         known={
             key: _known(values, f"{path}.known.{key}")
             for key, values in _table(entry.get("known", {}), f"{path}.known").items()

@@ -20,6 +20,7 @@ class TowerRule:
 
     Without *layout* the config's own model_type names it. A *layout* that the readers lack says that the file has such
     weights, which are then named as not counted; so they are where a key has another value than those in *known*.
+    *optional*: a config of null says that there is none; other classes build the one of their defaults.
     """
 
     kind: str
@@ -28,6 +29,7 @@ class TowerRule:
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
     known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +73,8 @@ class Family:
     type. *nested* leads to the text model's config in a wrapper, *nested_model_type* is its
     type where the file omits it, *nested_defaults* are the wrapper's own text dimensions, used with a warning, *lifted*
     leads from a key of the text model to where the wrapper has it.
-    *known* lists the values that a key may have where another would change what is counted.
+    *known* lists the values that a key may have where another would change what is counted, *filled* the keys where
+    null, too, is the class's default.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """
@@ -90,9 +93,17 @@ class Family:
     lifted: Mapping[str, str] = field(default_factory=dict)
     nested_defaults: Mapping[str, object] = field(default_factory=dict)
     known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
+    filled: tuple[str, ...] = ()
     structure: Structure = field(default_factory=Structure)
     layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
     instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
     extra: tuple[ExtraTensor, ...] = ()
     towers: tuple[TowerRule, ...] = ()
+
+    @property
+    def own_keys(self) -> frozenset[str]:
+        """The keys that the class is known to read, in every spelling."""
+        spellings = (spelling for names in self.aliases.values() for spelling in names)
+        asked = (key for condition in self.conditions for key in condition.keys)
+        return frozenset((*spellings, *self.aliases, *self.defaults, *asked))

@@ -1,11 +1,11 @@
 """A Hugging Face ``config.json`` to an Architecture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.architecture import Architecture, Tower
+from planner.architecture import Architecture, CrossAttention, Layer, Tower
 from planner.readers.conditions import settle
-from planner.readers.contradictions import check_weighty, other_class
+from planner.readers.contradictions import check_lessening, check_weighty, other_class, without_unread_window
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
@@ -16,6 +16,11 @@ from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_config import TextConfig, find_text, opened
 from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.values import Values
+
+_ONE_IMAGE = (
+    "Every request is counted with one image of the most tiles: cross-attention layers keep its keys and values. "
+    "Text alone needs none."
+)
 
 
 def read_config(
@@ -42,6 +47,7 @@ def read_config(
     else:
         rules = knowledge.unknown_rules()
         family, values = rules.bound(text.table, text.model_type, text.place)
+    family, window_warning = without_unread_window(values, family)
     top = Values(config, text.outer_type, defaults=text.wrapper.defaults if text.wrapper else None)
     stored, warnings = stored_format((top, values), knowledge.formats)
     decoder = Decoder(
@@ -77,12 +83,15 @@ def read_config(
             *(_fallback_warning(text, values) if text.family else ()),
             *other_class(config, text, knowledge),
             *_notes(text, family),
+            *window_warning,
+            *((_ONE_IMAGE,) if _is_crossed(layers) else ()),
         ),
     )
     if text.by_class and "auto_map" in config:  # code beside the weights, which may be another class of that name
         knowledge.unknown_rules().check_known(text.table, values, family)
     if rules is None:
         check_weighty(text.table, values, family)
+        check_lessening(layers, values, family)
     else:
         rules.check_used(text.table, values)
         architecture = replace(architecture, warnings=(rules.warning(text.model_type), *architecture.warnings))
@@ -120,6 +129,10 @@ def _notes(text: TextConfig, family: Family) -> tuple[str, ...]:
     """What every plan of the family should say, and of the wrapper around it."""
     around = text.wrapper.note if text.wrapper and text.wrapper.note != text.warning else ""
     return tuple(dict.fromkeys(note for note in (around, family.note) if note))
+
+
+def _is_crossed(layers: Sequence[Layer]) -> bool:
+    return any(isinstance(mixer, CrossAttention) for layer in layers for mixer in layer.mixers)
 
 
 def _fallback_warning(text: TextConfig, values: Values) -> tuple[str, ...]:

@@ -181,6 +181,11 @@ def _dimension(decoder: Decoder, key: str, kinds: Sequence[str], minimum: int = 
 
 def _share(decoder: Decoder, heads: int) -> int:
     values = decoder.values
+    if values.is_list("num_attention_heads") and len(set(values.integers("num_attention_heads"))) > 1:
+        raise UnsupportedModel(
+            f"{values.where}: key {values.spelled('head_dim')!r} is missing and "
+            f"{values.spelled('num_attention_heads')} differs between layers; add it."
+        )
     head_dim, rest = divmod(decoder.structure.attention_inputs * decoder.hidden_size, heads)
     if rest or not head_dim:
         hidden, number = values.spelled("hidden_size"), values.spelled("num_attention_heads")

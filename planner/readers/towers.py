@@ -25,9 +25,9 @@ def read_towers(
 ) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
     """The towers that *family* says the file has beside a text model of *text_size*, and a warning for uncounted ones.
 
-    A config of null says that there is none; without the key the tower's size is not known.
+    Where the class may have none a config of null says so; else, as without the key, the tower's size is not known.
     """
-    rules = [rule for rule in family.towers if not (rule.config and top.is_null(rule.config))]
+    rules = [rule for rule in family.towers if not (rule.optional and top.is_null(rule.config))]
     towers = [_read(top, rule, family.model_type, text_size, stored) for rule in rules]
     missing = dict.fromkeys(rule.kind for rule, tower in zip(rules, towers, strict=True) if tower is None)
     found = tuple(tower for tower in towers if tower is not None)

@@ -56,7 +56,12 @@ class UnknownRules:
             family = replace(family, structure=replace(family.structure, position_embeddings=True))
         written = Values(table, model_type, family.aliases, family.defaults, place=place)
         self._check_understood(table, written)
-        forced = {**dict.fromkeys(self.bounded - {_TIED}), **self._largest(table, written), **_widths(written)}
+        forced = {
+            **dict.fromkeys(self.bounded - {_TIED}),
+            **self._largest(table, written),
+            **_widths(written),
+            **_head_sizes(written),
+        }
         bound = Values(table, model_type, family.aliases, family.defaults, forced, place=place)
         bound.used.update(key for key in _SHARED if key in forced)
         return family, bound
@@ -82,11 +87,11 @@ class UnknownRules:
 
     def check_known(self, table: Mapping[str, object], values: Values, family: Family) -> None:
         """Raise for a key of *table* that *family*, which the file's class is of, does not have: it is another's."""
-        self._refuse_strange(table, values, values.used | _own_keys(family))
+        self._refuse_strange(table, values, values.used | family.own_keys)
 
     def without_foreign(self, table: Mapping[str, object], family: Family) -> Mapping[str, object]:
         """*table* without the keys that would lower the count and that *family*'s class is not known to read."""
-        own = _own_keys(family)
+        own = family.own_keys
         return {key: value for key, value in table.items() if key not in self.bounded or key in own}
 
     def warning(self, model_type: str) -> str:
@@ -115,11 +120,20 @@ class UnknownRules:
             )
 
 
-def _own_keys(family: Family) -> AbstractSet[str]:
-    """The keys that *family*'s class is known to read, in every spelling."""
-    spellings = {spelling for names in family.aliases.values() for spelling in names}
-    asked = {key for condition in family.conditions for key in condition.keys}
-    return {*spellings, *family.aliases, *family.defaults, *asked}
+def _head_sizes(values: Values) -> dict[str, object]:
+    """The widest that a head can be where *values* share the hidden size among other numbers of heads in each layer.
+
+    Values as wide as keys, where a file says less: a class may not read that.
+    """
+    if values.is_list("head_dim"):
+        return {}
+    per_layer = values.is_list(_HEADS)
+    heads = min(values.integers(_HEADS, minimum=1), default=0) if per_layer else values.optional_integer(_HEADS)
+    head_dim = values.optional_integer("head_dim") or (values.integer("hidden_size") // heads if heads else 0)
+    sizes: dict[str, object] = {"head_dim": head_dim} if per_layer and head_dim else {}
+    if (values.same_in_all_layers("v_head_dim") or head_dim) < head_dim:
+        sizes["v_head_dim"] = head_dim
+    return sizes
 
 
 def _widths(values: Values) -> dict[str, object]:
