@@ -1,6 +1,7 @@
 """The single changes that would make a plan fit, each tried with the planner itself: enough first, cheapest first."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -17,6 +18,7 @@ from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
 from planner.fit import over_cards
 from planner.launch import settable
+from planner.native_files import weight_bits
 from planner.records import dataclass
 from planner.tuning import tunings
 from planner.units import format_bytes
@@ -97,13 +99,22 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
             others = tuple(text for text in choices.set if not text.startswith("quant_policy"))
             for bits in QUANT_POLICIES:
                 yield f"Cache in {bits} bits", replace(choices, set=(*others, f"quant_policy={bits}"))
-    for name in GGUF_STEPS["weights"] if reads_gguf else _weight_steps(choices):
-        yield f"Weights in {name}", replace(choices, weights=name)
+    yield from _smaller_weights(choices, architecture, reads_gguf)
     if fitted:
         yield fitted
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
+
+
+def _smaller_weights(choices: Choices, architecture: Architecture, reads_gguf: bool) -> Iterator[tuple[str, Choices]]:
+    """Formats of fewer bits than now: another rounding to as many costs quality for next to nothing."""
+    now = weight_bits(choose(choices, architecture).deployment.weights, architecture)
+    for name in GGUF_STEPS["weights"] if reads_gguf else _weight_steps(choices):
+        changed = replace(choices, weights=name)
+        with suppress(PlannerError):
+            if weight_bits(choose(changed, architecture).deployment.weights, architecture) < now:
+                yield f"Weights in {name}", changed
 
 
 def _weight_steps(choices: Choices) -> Iterator[str]:

@@ -126,9 +126,32 @@ def quality_words(weights: str, parameters: int) -> tuple[str, str]:
     if not found:
         return "no published reading", ""
     nearest = found[0].series
-    if not parameters / NEAR <= nearest.parameters <= parameters * NEAR:
+    if not _is_near(nearest, parameters):
         return "no reading near its size", ""
     return short_words(found[0]), f"{nearest.model}, {nearest.text}"
+
+
+def loses_more(weights: str, other: str, parameters: int) -> bool:
+    """Whether *weights* lose more than *other* by the table with both that is nearest to *parameters* in size.
+
+    False where no table of a model near enough has both.
+    """
+    theirs = {cost.series.name: cost for cost in reversed(quality_of(other, parameters=parameters))}
+    for cost in quality_of(weights, parameters=parameters):
+        against = theirs.get(cost.series.name)
+        if against is not None and _is_near(cost.series, parameters):
+            figures = zip(_losses(cost), _losses(against), strict=True)
+            return next((mine > its for mine, its in figures if mine is not None and its is not None), False)
+    return False
+
+
+def _losses(cost: QualityCost) -> tuple[float | None, ...]:
+    """What is lost, by each measure that a reading may have."""
+    return cost.perplexity_percent, cost.score_points, cost.reading.kl_divergence
+
+
+def _is_near(series: QualitySeries, parameters: int) -> bool:
+    return parameters / NEAR <= series.parameters <= parameters * NEAR
 
 
 def quality_sentence(cost: QualityCost) -> str:

@@ -6,6 +6,7 @@ from planner.answer import Answer
 from planner.budget import State
 from planner.deciding import Where
 from planner.formats import CHECKPOINT
+from planner.quality import loses_more
 from planner.units import format_bytes, format_size
 from planner.verdict import asked
 from planner.which import Match, is_coarse, match_quality
@@ -28,6 +29,8 @@ def file_title(matches: Sequence[Match]) -> str:
         return f"Take {best.model} as published: it fits"
     if is_coarse(best):
         return f"{best.model} fits only in {best.weights}, too coarse to be the one to take"
+    if _larger_but_worse(matches, best):
+        return f"Take {best.model} in {best.weights}: no smaller file that fits loses less"
     return f"Take {best.model} in {best.weights}: the largest file that fits"
 
 
@@ -48,6 +51,9 @@ def file_sentence(matches: Sequence[Match], answer: Answer) -> str:
     each = " a card" if answer.device_count > 1 else ""
     words, model = match_quality(best)
     loss = f" It costs {words}, read on {model}." if model else ""
+    if worse := _larger_but_worse(matches, best):
+        verb = "is" if len(worse) == 1 else "are"
+        loss += f" {', '.join(match.weights for match in worse)} {verb} larger and lose{'s' * (len(worse) == 1)} more."
     if is_coarse(best):
         loss += " Ask for fewer users or less context, or take a smaller model."
     return (
@@ -108,8 +114,22 @@ def _loss(match: Match) -> str:
 
 
 def best_file(matches: Sequence[Match]) -> Match | None:
-    """The largest that fits."""
-    return max((m for m in matches if m.state is State.FITS), key=lambda match: match.weights_bytes, default=None)
+    """The largest that fits and that no smaller one which fits is better than, by published readings."""
+    fitting = [match for match in matches if match.state is State.FITS]
+    taken = (match for match in fitting if not any(_is_bettered(match, other) for other in fitting))
+    return max(taken, key=lambda match: match.weights_bytes, default=None)
+
+
+def _is_bettered(match: Match, other: Match) -> bool:
+    """Whether *other* is smaller and loses less."""
+    if match.is_native or other.weights_bytes >= match.weights_bytes:
+        return False
+    return other.is_native or loses_more(match.weights, other.weights, match.parameters)
+
+
+def _larger_but_worse(matches: Sequence[Match], best: Match) -> list[Match]:
+    """What fits too and is larger than *best*, and no better."""
+    return [match for match in matches if match.state is State.FITS and match.weights_bytes > best.weights_bytes]
 
 
 def weights_words(match: Match) -> str:

@@ -50,6 +50,30 @@ def test_a_checkpoint_in_32_bits_is_served_in_16() -> None:
     assert advised(Choices(model="gemma-2-9b", device="rtx-4090"))[0].change == "Weights in bf16"
 
 
+@pytest.mark.parametrize(
+    ("engine", "weights", "offered"),
+    [
+        ("minimum", None, ["int8", "int4-g128-asym"]),
+        ("vllm", None, ["fp8", "int4-g128-asym"]),
+        ("vllm", "fp8", ["int4-g128-asym"]),
+        ("minimum", "int8", ["int4-g128-asym"]),
+        *(
+            (engine, weights, [])
+            for engine in ("minimum", "vllm")
+            for weights in ("int4-g128", "int4-g128-asym", "nvfp4")
+        ),
+        ("llama_cpp", "q8_0", ["q6_k", "q4_k_m", "iq3_m"]),
+        ("llama_cpp", "q5_k_m", ["q4_k_m", "iq3_m"]),
+        *(("llama_cpp", weights, ["iq3_m"]) for weights in ("q4_0", "q4_k_m", "iq4_xs")),
+        ("llama_cpp", "q3_k_m", []),
+    ],
+)
+def test_weights_are_offered_in_fewer_bits_alone(engine: str, weights: str | None, offered: list[str]) -> None:
+    found = advised(Choices(model="qwen3-8b", memory="3GiB", engine=engine, weights=weights, context=40_000))
+    changes = [fix.change for fix in found if fix.change.startswith("Weights in ")]
+    assert sorted(changes) == sorted(f"Weights in {name}" for name in offered)
+
+
 def test_a_smaller_wish_is_the_cheapest() -> None:
     assert [fix.change for fix in advised(CROWDED)[:1]] == ["7 users at once instead of 40"]
 

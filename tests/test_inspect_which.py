@@ -1,6 +1,7 @@
 """Layer by layer, and the two inverse questions."""
 
 import json
+import re
 
 import pytest
 
@@ -9,7 +10,8 @@ from planner.budget import State
 from planner.choices import Choices, choose
 from planner.cli import main
 from planner.presets import load_preset
-from planner.which import formats_for, models_for
+from planner.which import files_for, formats_for, match_quality, models_for
+from planner.which_text import best_file
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, object]]]:
@@ -91,6 +93,32 @@ def test_model_and_card_together_say_which_file_to_take(capsys: pytest.CaptureFi
     assert main(words) == 0
     assert f"Take Llama-3.1-8B in {best['weights']}: the largest file that fits" in capsys.readouterr().out
     assert main([*words[:3], "--memory", "1GiB"]) == 1
+
+
+@pytest.mark.parametrize("engine", ["minimum", "llama_cpp", "ollama"])
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "qwen3-8b", "llama-3.1-70b"])
+def test_no_smaller_file_has_a_better_published_quality_than_the_one_to_take(model: str, engine: str) -> None:
+    """At every size of card; Llama-3-8B loses 7.2% in q4_1 and 2.4% in q4_k_m, which is smaller."""
+    loss = re.compile(r"perplexity \+([\d.,]+)%")
+    every = files_for(Choices(model=model, memory="1TiB", engine=engine), load_preset(model))
+    for largest in range(len(every)):
+        fitting = every[largest:]
+        best = best_file(fitting)
+        assert best is not None
+        words, table = match_quality(best)
+        for other in fitting:
+            its_words, its_table = match_quality(other)
+            mine, its = loss.match(words), loss.match(its_words)
+            if other.weights_bytes < best.weights_bytes and mine and its and table == its_table:
+                assert float(its[1].replace(",", "")) >= float(mine[1].replace(",", ""))
+
+
+def test_a_larger_file_that_loses_more_is_named_and_not_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["which", "--model", "llama-3.1-8b", "--memory", "8GiB", "--weights", "q4_1,q4_k_m", "--overhead", "1GiB"]
+    assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "Take Llama-3.1-8B in q4_k_m: no smaller file that fits loses less" in printed
+    assert "It costs perplexity +2.4%, read on Llama-3-8B, WikiText-2. q4_1 is larger and loses more." in printed
 
 
 @pytest.mark.parametrize(
