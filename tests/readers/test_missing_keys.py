@@ -116,7 +116,8 @@ def filled_in(config: dict[str, Any], place: str) -> object:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CASES, ids=lambda config: str(config["model_type"]))
-def test_no_missing_key_makes_a_model_smaller_than_its_class(config: dict[str, Any]) -> None:
+@pytest.mark.parametrize("instead", [(), (None,)], ids=["missing", "null"])
+def test_no_missing_key_makes_a_model_smaller_than_its_class(config: dict[str, Any], instead: tuple[None, ...]) -> None:
     pytest.importorskip("transformers")
     try:
         config = own_keys_only(config)
@@ -124,7 +125,7 @@ def test_no_missing_key_makes_a_model_smaller_than_its_class(config: dict[str, A
         pytest.skip("the class cannot be built from this config")
     smaller = {}
     for place in places(config):
-        without = replaced(config, place)
+        without = replaced(config, place, *instead)
         try:
             found, said = reading(without)
         except PlannerError:
