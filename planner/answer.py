@@ -222,6 +222,7 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     """What a plan leaves out or stretches: as the model's reader said it, less what the plan follows, and its own."""
     as_stored = deployment.weights.name == CHECKPOINT
     found = [warning for warning in architecture.warnings if as_stored or warning != SERVED_IN_16_BIT]
+    found += [deployment.file_note] if deployment.file_note else []
     found += beyond_model(architecture, workload.context_tokens)
     found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)

@@ -17,7 +17,7 @@ from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
 from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
-from planner.format_choices import choose_cache, choose_weights, sixteen_bit, weights_in_name
+from planner.format_choices import choose_cache, choose_weights, named_file, sixteen_bit, weights_in_name
 from planner.formats import QuantScheme
 from planner.model_files import load_model
 from planner.records import dataclass
@@ -116,7 +116,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     engine = found.name
     cards = choose_cards(choices)
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, len(cards), found.splits_layers)
-    stored = choices.weights or (weights_in_name(choices.model) if architecture is None else None)
+    stored, file_note = (choices.weights, "") if choices.weights else named_file(choices.model, model, engine)
     data = presets.engine_data(engine)
     gguf_engine = engine if "n_gpu_layers" in data.settings else ""
     weights = choose_weights(stored, choices.quantize, model, gguf_engine)
@@ -141,6 +141,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         draft=None if drafting else draft,
         desktop=presets.desktop_use() if choices.display else None,
         no_build=_no_build(data, cards),
+        file_note=file_note,
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)

@@ -70,7 +70,7 @@ class Deployment:
     settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
     *desktop* is what a screen takes of the first card, ``None`` where it shows none. *interconnect* is the link that
     joins the devices by its name in links.toml, ``None`` for the device's own. *no_build* says why the engine does not
-    run on the device at all; empty where it does.
+    run on the device at all; empty where it does. *file_note* says which file a name without a format stands for.
     """
 
     device: Device
@@ -93,6 +93,7 @@ class Deployment:
     pool_bytes: int | None = None
     desktop: LineItem | None = None
     no_build: str = ""
+    file_note: str = ""
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):

@@ -37,6 +37,16 @@ def ollama_tag(model: str, weights: str) -> str | None:
     return base if entry.get("usual") == weights else None
 
 
+def usual_type(tag: str) -> str | None:
+    """The type of the file that Ollama pulls by *tag*, which names none; ``None`` where that is not known.
+
+    >>> usual_type("llama3.1:8b"), usual_type("gpt-oss:20b")
+    ('q4_k_m', 'checkpoint')
+    """
+    usual: str | None = _library(tag).get("usual")
+    return usual
+
+
 def gguf_repository(model: str, weights: str) -> str | None:
     """A repository of the Hub that has *model* in the GGUF type *weights*, with the tag that names its file.
 

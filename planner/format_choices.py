@@ -2,8 +2,10 @@
 
 from planner import format_presets, presets
 from planner.architecture import Architecture
-from planner.errors import PlannerError
+from planner.downloads import usual_type
+from planner.errors import PlannerError, UnknownName
 from planner.formats import CHECKPOINT, GgufMix, NumberFormat, QuantScheme, Role, find_format
+from planner.ollama_tags import OllamaName
 
 QUANTIZE = ("linear", "all")
 GGUF_WHOLE = ("fp32", "fp16", "bf16")
@@ -45,6 +47,39 @@ def weights_in_name(name: str) -> str | None:
         return None
     found = presets.ollama_name(name)
     return found.weights or None if found else None
+
+
+def named_file(name: str, architecture: Architecture, engine: str) -> tuple[str | None, str]:
+    """What the weights of *architecture* are stored in by its *name* of Ollama's library, and what to say of that.
+
+    A quantisation in the tag counts for every engine. A tag without one is a file that Ollama alone pulls by it.
+    """
+    tag = _library_name(name, architecture)
+    if tag is None or tag.weights:
+        return tag.weights if tag else None, ""
+    if engine != "ollama":
+        return None, ""
+    usual = usual_type(tag.preset)
+    if usual is None:
+        return (
+            None,
+            f"Which file Ollama pulls for {tag.preset} is not known: counted is {architecture.title} as published.",
+        )
+    stored = "as published" if usual == CHECKPOINT else f"in {usual}"
+    return usual, f"For {tag.preset} Ollama pulls the file {stored}, unless weights are named."
+
+
+def _library_name(name: str, architecture: Architecture) -> OllamaName | None:
+    """*name* where it is Ollama's for *architecture*, and not the preset's own."""
+    if not name or "/" in name:
+        return None
+    try:
+        preset = presets.find_model(name)
+    except UnknownName:
+        return None
+    own = (preset.name, preset.title, *(alias for alias in preset.aliases if ":" not in alias))
+    is_own = name.strip().lower() in map(str.lower, own)
+    return None if is_own or preset.name != architecture.name else presets.ollama_name(name)
 
 
 def sixteen_bit(architecture: Architecture) -> NumberFormat:

@@ -1,14 +1,18 @@
 """Names of Ollama's library: a model, and where the tag names a file, what its weights are stored in."""
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from planner import presets
 from planner.choices import Choices, choose
+from planner.cli import main
+from planner.downloads import usual_type
 from planner.errors import UnknownName
+from planner.format_choices import named_file
 from planner.preset_files import PRESETS
-from planner.presets import find_model, ollama_name
+from planner.presets import find_model, load_preset, ollama_name
 
 LIBRARY = tomllib.loads((PRESETS / "ollama.toml").read_text(encoding="utf-8"))
 TAGS = {alias.lower() for preset in presets.models() for alias in preset.aliases if ":" in alias}
@@ -70,6 +74,44 @@ def test_a_full_tag_is_a_model_and_a_format(name: str, preset: str, weights: str
     chosen = choose(Choices(model=name, memory="80GiB"))
     same = choose(Choices(model=preset, memory="80GiB", weights=weights))
     assert (chosen.architecture, chosen.deployment) == (same.architecture, same.deployment)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("llama3.1:8b", "q4_k_m"),
+        ("llama3.1", "q4_k_m"),
+        ("Llama3.1:latest", "q4_k_m"),
+        ("gemma3:4b", "q4_k_m"),
+        ("mistral:7b-instruct-v0.3-fp16", "fp16"),
+        ("gpt-oss:20b", "checkpoint"),
+    ],
+)
+def test_with_ollama_a_tag_is_the_file_that_it_pulls(name: str, weights: str) -> None:
+    asked = Choices(model=name, memory="80GiB", engine="ollama")
+    chosen = choose(asked)
+    assert chosen.deployment.weights.name == weights
+    assert choose(asked, chosen.architecture) == chosen
+    assert choose(replace(asked, weights="q8_0")).deployment.weights.name == "q8_0"
+    assert choose(replace(asked, weights="q8_0")).deployment.file_note == ""
+
+
+@pytest.mark.parametrize("tag", sorted(TAGS))
+def test_every_tag_with_ollama_is_its_own_file_or_said_to_be_unknown(tag: str) -> None:
+    model = load_preset(tag)
+    usual = usual_type(tag)
+    stored, note = named_file(tag, model, "ollama")
+    assert stored == usual
+    assert note.startswith(
+        f"For {tag} Ollama pulls the file " if usual else f"Which file Ollama pulls for {tag} is not"
+    )
+    assert named_file(tag, model, "llama_cpp") == named_file(model.name, model, "ollama") == (None, "")
+
+
+def test_a_plan_with_ollama_says_which_file_it_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    """q4_k_m of Llama-3.1-8B beside 8,192 tokens is in 8 GiB; 16 bits a parameter are not."""
+    assert main(["plan", "--model", "llama3.1:8b", "--engine", "ollama", "--memory", "8GiB"]) == 0
+    assert "Note: For llama3.1:8b Ollama pulls the file in q4_k_m, unless weights are named." in capsys.readouterr().out
 
 
 def test_weights_that_are_chosen_come_before_those_of_the_name() -> None:
