@@ -8,7 +8,7 @@ from itertools import chain, islice
 from planner import presets
 from planner.answer import Answer, answer
 from planner.architecture import Architecture
-from planner.budget import TIGHT_TOKENS
+from planner.budget import TIGHT_TOKENS, budget_for, prepare
 from planner.capacity import largest
 from planner.choices import Choices, choose, choose_cards, choose_device
 from planner.deployment import MAX_PARALLEL, Device
@@ -146,7 +146,7 @@ def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, C
 
     def leaves_room(changed: Choices) -> bool:
         chosen = choose(changed, architecture)
-        return answer(architecture, chosen.deployment, chosen.workload).free_bytes >= margin_bytes
+        return budget_for(prepare(architecture, chosen.deployment), chosen.workload).free_bytes >= margin_bytes
 
     change, changed = offload(choices, architecture, leaves_room)
     return f"{change}, as --fit would choose", changed

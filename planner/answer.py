@@ -104,6 +104,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     specs = (*budget.rank.specs, *budget.rank.draft_specs)
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
+    together = max_context_tokens(budget.ranks, workload.users) if loads and workload.users > 1 else longest_tokens
     engine = find_engine(deployment.engine)
     one_replica = replace(workload, users=-(-workload.users // deployment.replicas))
     report = engine.report(pools(budget.ranks), deployment, one_replica, longest_tokens)
@@ -149,7 +150,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         fits=budget.fits,
         loads=loads,
         model_limit_tokens=architecture.max_position_embeddings,
-        max_context_tokens=max_context_tokens(budget.ranks, workload.users) if loads else 0,
+        max_context_tokens=together,
         max_users=max_users(budget.ranks, workload.context_tokens) if loads else 0,
         pool_tokens=longest_tokens if report is None else report.pool_tokens,
         max_concurrency=_concurrency(budget) if report is None else report.max_concurrency,
