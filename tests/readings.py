@@ -17,6 +17,7 @@ from planner.logs.readings import Reading as Printed
 from planner.logs.readings import Start
 from planner.units import GIB, MIB
 from planner.verdict import room_bytes
+from planner.weights import identity
 from tests import llama_cpp_readings, pool_readings, vllm_readings
 from tests.predictions import Prediction, summary
 from tests.refit import shift_bytes
@@ -89,7 +90,7 @@ def after_one_log(known: Sequence[Reading]) -> Iterator[Prediction]:
             except PlannerError:
                 continue  # another model, card or release
             chosen = reading.chosen()
-            conditions = chosen.deployment.conditions(chosen.architecture.name)
+            conditions = chosen.deployment.conditions(identity(chosen.architecture))
             yield replace(found, stale=any(profile.stale(conditions)))
 
 

@@ -36,7 +36,10 @@ def test_vllm_has_an_item_for_each_cause(version: str) -> None:
 
 
 def plan_on_a_display(engine: str, *settings: str) -> Answer:
-    choices = Choices(model="llama-3.1-8b", device="rtx-4090", weights="fp8", engine=engine, set=settings, display=True)
+    weights = "q8_0" if engine == "llama_cpp" else "fp8"
+    choices = Choices(
+        model="llama-3.1-8b", device="rtx-4090", weights=weights, engine=engine, set=settings, display=True
+    )
     chosen = choose(choices)
     return answer(chosen.architecture, chosen.deployment, chosen.workload)
 
