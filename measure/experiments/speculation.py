@@ -167,12 +167,12 @@ def _off(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
     for row in runs:
         name = f"{row['draft_model']}, {row['how']}"
         for what, words in (("tokens_a_pass", "tokens a pass"), ("speedup", "speed-up")):
-            predicted, measured = row[f"predicted_{what}"], row[f"measured_{what}"]
+            predicted, measured = f"{row[f'predicted_{what}']:.2f}", f"{row[f'measured_{what}']:.2f}"
             if predicted != measured:
                 because = (
                     f"; checking {GAMMA + 1} tokens took {row['check_cost']:.2f} passes" if what == "speedup" else ""
                 )
-                yield f"{name}: {words} {measured:.2f}, predicted {predicted:.2f}{because}"
+                yield f"{name}: {words} {measured}, predicted {predicted}{because}"
 
 
 def _different(test: dict[str, Any]) -> str:

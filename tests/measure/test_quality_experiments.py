@@ -84,5 +84,6 @@ def test_acceptance_decides_tokens_a_pass(tiny: Setup) -> None:
     assert good["acceptance"] > poor["acceptance"]
     assert good["measured_tokens_a_pass"] > poor["measured_tokens_a_pass"]
     assert test["acceptance"] == pytest.approx(test["predicted_acceptance"], abs=0.04)
-    # Steps of a microsecond model are timed among other programs: its speed-up may be off, nothing else.
-    assert all("speed-up" in sentence for sentence in report.disagreements)
+    for row in (good, poor):  # the formula takes each token as accepted by the same chance: ten passes are near it
+        assert row["measured_tokens_a_pass"] == pytest.approx(row["predicted_tokens_a_pass"], rel=0.1)
+    assert not any("chance of these" in sentence for sentence in report.disagreements)
