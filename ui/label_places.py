@@ -6,7 +6,7 @@ from dataclasses import dataclass
 NARROWEST_PX = 280
 """A plot on a phone; a wider one only has more room between its points."""
 _LETTER_PX, _LINE_PX, _POINT_PX = 6.4, 14, 8
-_RISES_PX = (-16, 18, -32, 34, -48, 50)
+_RISES_PX = (-16, 18, -32, 34, -48, 50, -64, 66, -80, 82)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
