@@ -47,13 +47,13 @@ class Box:
 
 
 def places(labels: Sequence[Label], taken: Sequence[Box], rules: Sequence[Box], plot: Box) -> list[Place]:
-    """One place a label, in order: what costs least of lying on a point, another label, outside, or on a rule.
+    """One place a label, in order: what costs least of lying on another label, outside, on a point, or on a rule.
 
     *taken* are labels that stand already; of places that cost the same the nearest, and towards the middle.
     """
     points = [_around(label) for label in labels]
     found: list[Place] = []
-    filled = [*taken, *points]
+    standing = [*taken]
     for label in labels:
         inward = label.x < (plot.left + plot.right) / 2
         options = [Place(is_right=side, dy=dy) for dy in _RISES_PX for side in (inward, not inward)]
@@ -62,14 +62,15 @@ def places(labels: Sequence[Label], taken: Sequence[Box], rules: Sequence[Box], 
             box = box_of(label, place)
             outside = box.left < plot.left or box.right > plot.right or box.top < plot.top or box.bottom > plot.bottom
             return (
-                4.0 * outside
-                + 3.0 * sum(box.meets(other) for other in filled)
+                8.0 * sum(box.meets(other) for other in standing)
+                + 4.0 * outside
+                + 3.0 * sum(box.meets(point) for point in points)
                 + 1.0 * sum(box.meets(rule) for rule in rules)
             )
 
         best = min(options, key=cost)
         found.append(best)
-        filled.append(box_of(label, best))
+        standing.append(box_of(label, best))
     return found
 
 
