@@ -29,7 +29,7 @@ def open_app() -> OpenApp:
     """``open_app(model="13b-class-mha", memory="8GiB")``: the first page as a link with these parameters opens it."""
 
     def open_app(page: str = "", **query: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
         for key, value in query.items():
             app.query_params[key] = value
         if page:
