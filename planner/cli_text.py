@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.advice import fixes
 from planner.answer import Answer
+from planner.answer_figures import beyond_limit, one_user_tokens, shared_need_bytes
 from planner.architecture import Architecture
 from planner.bands import cell_text
 from planner.choices import Choices
@@ -19,7 +20,7 @@ from planner.starting import start
 from planner.table import TableRow
 from planner.table_words import notes
 from planner.units import counted_words, format_bytes, format_count, format_rate
-from planner.verdict import beyond_limit, one_user_tokens, shared_need_bytes, verdict
+from planner.verdict import verdict
 
 MAX_FIXES = 4
 _GIB_WIDTH = 12

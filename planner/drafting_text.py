@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from planner.answer_words import if_it_did
 from planner.draft_trade import DraftPoint
 from planner.performance_presets import speculation_overhead
 from planner.speculation import Speculation
 from planner.speed.drafting import BatchSpeculation
 from planner.units import counted, format_bytes, format_figure, format_pace, format_seconds
-from planner.verdict import if_it_did
 
 
 def speculation_text(result: Speculation) -> str:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import ceil
 
 from planner.answer import Answer
+from planner.answer_figures import room_bytes
 from planner.choices import Chosen
 from planner.engine_data import EngineSettings
 from planner.line_item import Kind
@@ -15,7 +16,6 @@ from planner.logs.devices import LLAMA_CPP, is_host
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
 from planner.units import format_bytes
-from planner.verdict import room_bytes
 
 NOTHING = "the planner has no such figure"
 ADDED_UP = ("weights", "cache", "states", "cache_total")

@@ -1,10 +1,10 @@
 """Answers about speed as text for a terminal. No figure is computed here."""
 
+from planner.answer_words import if_it_did
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speed.answer import SpeedAnswer
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.units import counted, format_bytes, format_figure, format_pace, format_rate, format_seconds
-from planner.verdict import if_it_did
 
 
 def speed_text(result: SpeedAnswer, fits: bool = True) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from planner.answer_words import if_it_did
 from planner.cost import Cost
 from planner.cost_text import THOUSAND, money, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
 from planner.units import counted, counted_words, format_figure, format_seconds
-from planner.verdict import if_it_did
 
 NOTHING = "No card of the table does this; ask for less context, users or speed."
 NOTHING_IN_TIME = (

@@ -1,11 +1,11 @@
 """What a page says about speed: a title, a sentence, the reason. ``**`` marks what to stress; nothing is computed."""
 
+from planner.answer_words import if_it_did
 from planner.speed.answer import Rate, SpeedAnswer
 from planner.speed.constants import Seconds
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
 from planner.units import format_figure, format_seconds
-from planner.verdict import if_it_did
 
 _SHARED = ("weights", "fixed")
 """What a step does once for all users."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from planner.advice import fixes
 from planner.answer import Answer, answer
+from planner.answer_figures import spills
 from planner.architecture import Architecture
 from planner.choices import Choices, choose
 from planner.engines import find_engine
@@ -12,7 +13,6 @@ from planner.engines.llama_cpp.options import PLACEMENT
 from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
-from planner.verdict import spills
 from planner.which import check_device
 
 NOTHING = "No single change makes it start"

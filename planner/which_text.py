@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from planner.answer import Answer
+from planner.answer_words import asked
 from planner.budget import State
 from planner.deciding import Where
 from planner.formats import CHECKPOINT
 from planner.quality import loses_more
 from planner.units import format_bytes, format_size
-from planner.verdict import asked
 from planner.which import Match, is_coarse, match_quality
 
 STATE_WORDS = {

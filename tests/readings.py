@@ -8,6 +8,7 @@ it printed of a card's buffers stands in for it.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from planner.answer_figures import room_bytes
 from planner.calibration import CalibrationProfile
 from planner.engines.vllm.runtime import PADDING, ROTARY
 from planner.errors import PlannerError
@@ -16,7 +17,6 @@ from planner.log_profile import profile_from
 from planner.logs.readings import Reading as Printed
 from planner.logs.readings import Start
 from planner.units import GIB, MIB
-from planner.verdict import room_bytes
 from planner.weights import identity
 from tests import llama_cpp_readings, pool_readings, vllm_readings
 from tests.predictions import Prediction, summary

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.answer import Answer, answer
+from planner.answer_figures import room_bytes
 from planner.calibration import CalibrationProfile, MeasuredItem, MeasuredSpeed, Subject
 from planner.choices import Choices, Chosen, choose
 from planner.cli import main
@@ -18,7 +19,6 @@ from planner.logs.read import read_log
 from planner.preset_files import PRESETS
 from planner.profile_files import load_profile
 from planner.units import GIB
-from planner.verdict import room_bytes
 
 CHOICES = Choices(
     model="llama-3.1-8b",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.answer import answer
+from planner.answer_figures import room_bytes
 from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
@@ -18,7 +19,6 @@ from planner.log_report import LogReport, report_log
 from planner.log_words import log_title
 from planner.logs.read import read_log
 from planner.units import GIB, parse_bytes
-from planner.verdict import room_bytes
 from tests.logs.writer import vllm_lines
 from tests.vllm_readings import Reading, readings
 

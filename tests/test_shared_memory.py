@@ -4,11 +4,12 @@ import pytest
 
 from planner import presets
 from planner.answer import Answer, answer
+from planner.answer_figures import shared_need_bytes
 from planner.choices import Choices, choose
 from planner.deciding import Where
 from planner.picks import larger_for, picks_for
 from planner.units import GIB
-from planner.verdict import shared_need_bytes, verdict
+from planner.verdict import verdict
 from planner.which import default_weights
 
 UNIFIED = [name for name, device in presets.devices().items() if device.unified]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from html import escape
 
 from planner.answer import Answer
+from planner.answer_figures import shared_need_bytes
 from planner.budget import OUTSIDE
 from planner.choices import Chosen
 from planner.explain import cache_terms, naive_cache, weights_terms
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB, format_bytes, format_parameters
-from planner.verdict import shared_need_bytes
 from ui import colours
 from ui.words import item_name
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from planner.answer import Answer
+from planner.answer_figures import room_bytes
 from planner.line_item import Kind
 from planner.units import GIB
-from planner.verdict import room_bytes
 from tests.pool_readings import ROUNDING_GIB, Reading, readings
 
 TOLERANCE = 0.003

@@ -3,11 +3,11 @@
 import pytest
 
 from planner.answer import Answer, answer
+from planner.answer_figures import room_bytes
 from planner.choices import Choices, choose
 from planner.log_choices import choices_from_log
 from planner.logs.read import read_log
 from planner.units import GIB
-from planner.verdict import room_bytes
 
 # 0.5 is the share that the option names; the card is 100 GiB and nothing is gone before loading.
 OUTSIDE = "outside the pool"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from planner.answer_words import if_it_did
 from planner.cost import SECONDS_PER_HOUR, Cost, cost
 from planner.cost_sweep import cost_over_users
 from planner.cost_text import cost_sentence, cost_title, energy_sentence, energy_title, money
@@ -14,7 +15,6 @@ from planner.performance_presets import power_share
 from planner.speed.sweeps import drawn_users
 from planner.speed_text import count_users
 from planner.units import format_figure
-from planner.verdict import if_it_did
 from ui import fields, page
 from ui.cost_charts import users_price_chart
 from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price

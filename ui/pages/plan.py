@@ -4,6 +4,8 @@ import streamlit as st
 
 from planner.advice import Fix, fixes
 from planner.answer import Answer
+from planner.answer_figures import beyond_limit, one_user_tokens
+from planner.answer_words import asked
 from planner.budget import prepare
 from planner.card import driver_keeps_bytes, segments
 from planner.choices import Choices, Chosen
@@ -11,7 +13,6 @@ from planner.deployment import Device
 from planner.frontier import frontier
 from planner.line_item import Basis
 from planner.units import format_bytes, format_rate, words_for_tokens
-from planner.verdict import asked, beyond_limit, one_user_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
 from ui.draw import draw

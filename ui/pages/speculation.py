@@ -6,6 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from planner.answer import draft_warnings
+from planner.answer_words import if_it_did
 from planner.choices import choose_draft
 from planner.draft import Draft
 from planner.draft_trade import draft_model
@@ -29,7 +30,6 @@ from planner.speed.draft_map import (
 )
 from planner.speed.drafting import BatchSpeculation
 from planner.units import format_figure
-from planner.verdict import if_it_did
 from ui import page
 from ui.draft_fields import COST, kind_field, sibling_field, sliders
 from ui.draft_map_chart import FASTER, SLOWER, speculation_map
