@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 from planner import format_presets, presets
+from planner.spelled_names import plain
 
 Named = tuple[str, str | None]
 """A preset's name and a weight format; ``None`` for the checkpoint's own."""
 
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_FILE = re.compile(r"(?:\.gguf|\.llamafile|-gguf)$")
+_TYPE_OF_FILE = re.compile(r"-gguf:(?=\w+$)")
 _KIND = re.compile(r"[-.](?:ud-?)?((?:i?q\d|tq\d|[bf]?f?p?16|f32|mxfp4)\w*)$")
-_TUNED = re.compile(r"-(?:instruct|it|chat|base|hf)(?:-v?\d[\d-]*)?$")
+_TUNED = re.compile(r"-(?:instruct|it|chat|base|hf)(?:-v?\d[\d-]*)?(?:-qat)?$")
 _BLOB = re.compile(r"(?:sha256-)?[\da-f]{12,64}$")
 _OTHER_SHAPE = re.compile(
     r"(?:^|-)(?:\d+(?:-\d+)?[bm]|a\d+(?:-\d+)?b|e\d+b|distill\w*|draft|eagle\d?|embed\w*|flash|large|lite|mini|moe|mtp|nano"
@@ -41,7 +43,7 @@ def identify(name: str, is_tuned: bool = False) -> Named | None:
 
 def _readings(part: str) -> Iterator[Named]:
     """A part of a path as it is, and without what says how it is quantised, the longest such end first."""
-    lower = _SHARD.sub("", part.lower().removesuffix(".gguf").removesuffix(".llamafile").removesuffix("-gguf"))
+    lower = _SHARD.sub("", _FILE.sub("", _TYPE_OF_FILE.sub("-", part.lower())))
     yield lower, None
     endings: Mapping[str, str] = presets.checkpoint_names()["endings"]
     for ending in sorted((end for end in endings if lower.endswith(end)), key=len, reverse=True):
@@ -53,38 +55,15 @@ def _readings(part: str) -> Iterator[Named]:
 
 def _preset(name: str, is_exact: bool) -> str | None:
     """The preset called *name*, with or without what says that it is tuned; else one that *name* begins with."""
-    plain = _plain(name)
-    for each in (plain, _TUNED.sub("", plain)):
-        if found := _names().get(each):
+    spelled, known = plain(name), presets.names_of_models()
+    for each in (spelled, _TUNED.sub("", spelled)):
+        if found := known.get(each):
             return found
     if is_exact:
         return None
-    words = plain.split("-")
+    words = spelled.split("-")
     for count in range(len(words) - 1, 1, -1):
         rest = "-".join(words[count:])
-        if (found := _names().get("-".join(words[:count]))) and not _OTHER_SHAPE.search(rest):
+        if (found := known.get("-".join(words[:count]))) and not _OTHER_SHAPE.search(rest):
             return found
     return None
-
-
-def _plain(name: str) -> str:
-    """Words in small letters with a hyphen between them: makers write ``3.1``, ``3-1`` and ``3_1`` for one.
-
-    A colon stays, since Ollama's tags mean other files: ``qwen2.5:7b`` is the tuned model.
-    """
-    return re.sub(r"[^a-z0-9+:]+", "-", name.lower()).strip("-")
-
-
-@cache
-def _names() -> Mapping[str, str]:
-    """Presets by name, then by alias, title, and alias without its publisher, each where it is only one preset's."""
-    levels: list[dict[str, set[str]]] = [{}, {}, {}, {}]
-    for preset in presets.models():
-        unpublished = tuple(alias.rpartition("/")[2] for alias in preset.aliases)
-        for level, names in zip(levels, ((preset.name,), preset.aliases, (preset.title,), unpublished), strict=True):
-            for name in names:
-                level.setdefault(_plain(name), set()).add(preset.name)
-    found: dict[str, str] = {}
-    for level in levels:
-        found = {name: min(of) for name, of in level.items() if len(of) == 1} | found
-    return found

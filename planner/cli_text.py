@@ -1,7 +1,6 @@
 """Answers as text for a terminal. No figure is computed here."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
@@ -14,7 +13,6 @@ from planner.bands import cell_text
 from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import Row
-from planner.inspection import Inspection, LayerGrowth
 from planner.line_item import LineItem
 from planner.starting import start
 from planner.table import TableRow
@@ -85,37 +83,6 @@ def table_text(cells: Sequence[TableRow]) -> str:
         lines.append(f"{weights:<{label}}" + cells_text)
     lines += ["", "✕ weights and runtime alone are too big, by this much   ▲ loads, but too little is left to use"]
     return "\n".join([*lines, *(f"Note: {note}" for note in notes(cells))])
-
-
-def inspection_text(found: Inspection) -> str:
-    """Totals, roles, and the layers in runs of equal ones."""
-    limit = "unknown" if found.model_limit_tokens is None else f"{found.model_limit_tokens:,} tokens"
-    lines = [
-        f"{found.model}: {found.parameters:,} parameters, {found.active_parameters:,} active a token",
-        f"model_type {found.model_type}, stored as {found.stored_as or 'unknown'}, made for {limit}",
-        "",
-        *(f"  {role:<12} {count:>19,}" for role, count in found.parameters_by_role.items()),
-        "",
-        f"  {'layers':<12} {'kind':<24} {'a token':>12} {'fixed':>12}  grows until",
-    ]
-    for run in _runs(found.layers):
-        first, last = run[0], run[-1]
-        span = str(first.index) if first is last else f"{first.index} – {last.index}"
-        end = "–" if not first.kv_bytes_per_token else f"{first.max_tokens:,} tokens" if first.max_tokens else "always"
-        growth = f"{first.kv_bytes_per_token:,} B"
-        lines.append(f"  {span:<12} {first.kind:<24} {growth:>12} {format_bytes(first.kv_fixed_bytes):>12}  {end}")
-    return "\n".join([*lines, *(f"Note: {warning}" for warning in found.warnings)])
-
-
-def _runs(layers: Sequence[LayerGrowth]) -> list[list[LayerGrowth]]:
-    """Neighbouring layers that are alike in all but their index."""
-    runs: list[list[LayerGrowth]] = []
-    for layer in layers:
-        if runs and replace(layer, index=runs[-1][0].index) == runs[-1][0]:
-            runs[-1].append(layer)
-        else:
-            runs.append([layer])
-    return runs
 
 
 def listing_text(rows: Sequence[Row]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from planner.addresses import bare_name
 from planner.errors import UnknownName
 from planner.preset_files import PRESETS, load_toml
 from planner.presets import ModelPreset, find_model
@@ -21,7 +22,7 @@ def _data() -> Mapping[str, Any]:
 def hub_id(model: str) -> str:
     """The id on the Hugging Face Hub where a preset knows one, else the name as it was given."""
     preset = _preset(model)
-    return next((alias for alias in preset.aliases if "/" in alias), model) if preset else model
+    return next((alias for alias in preset.aliases if "/" in alias), model) if preset else bare_name(model)
 
 
 def ollama_tag(model: str, weights: str) -> str | None:

@@ -1,6 +1,7 @@
 """From the name of a format, as a person gives it, to how weights and cache are stored."""
 
 from planner import format_presets, presets
+from planner.addresses import bare_name
 from planner.architecture import Architecture
 from planner.downloads import usual_type
 from planner.errors import PlannerError, UnknownName
@@ -43,9 +44,10 @@ def choose_weights(
 
 def weights_in_name(name: str) -> str | None:
     """What a name of Ollama's library, such as ``llama3.1:8b-instruct-q4_K_M``, says its weights are stored in."""
-    if ":" not in name or "/" in name:
+    bare = bare_name(name)
+    if ":" not in bare or "/" in bare:
         return None
-    found = presets.ollama_name(name)
+    found = presets.ollama_name(bare)
     return found.weights or None if found else None
 
 
@@ -71,15 +73,16 @@ def named_file(name: str, architecture: Architecture, engine: str) -> tuple[str 
 
 def _library_name(name: str, architecture: Architecture) -> OllamaName | None:
     """*name* where it is Ollama's for *architecture*, and not the preset's own."""
-    if not name or "/" in name:
+    bare = bare_name(name)
+    if not bare or "/" in bare:
         return None
     try:
-        preset = presets.find_model(name)
+        preset = presets.find_model(bare)
     except UnknownName:
         return None
     own = (preset.name, preset.title, *(alias for alias in preset.aliases if ":" not in alias))
-    is_own = name.strip().lower() in map(str.lower, own)
-    return None if is_own or preset.name != architecture.name else presets.ollama_name(name)
+    is_own = bare.lower() in map(str.lower, own)
+    return None if is_own or preset.name != architecture.name else presets.ollama_name(bare)
 
 
 def sixteen_bit(architecture: Architecture) -> NumberFormat:

@@ -6,7 +6,7 @@ from planner.architecture import Architecture, Layer
 from planner.formats import NumberFormat
 from planner.kv_cache import KVCacheSpec, bytes_per_token_at, fixed_bytes, layer_specs
 from planner.records import dataclass
-from planner.weights import active_parameters, parameters, parameters_by_role
+from planner.weights import MTP, active_parameters, parameters, parameters_by_role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +26,17 @@ class LayerGrowth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inspection:
-    """The contract of ``inspect --json``. Bytes are for the cache format that was asked, or the model's own."""
+    """The contract of ``inspect --json``. Bytes are for the cache format that was asked, or the model's own.
+
+    *parameters_by_role* adds up to *parameters* and *not_loaded_parameters*, those of its role ``mtp``.
+    """
 
     model: str
     model_type: str
     parameters: int
     active_parameters: int
     parameters_by_role: dict[str, int]
+    not_loaded_parameters: int
     model_limit_tokens: int | None
     stored_as: str
     layers: tuple[LayerGrowth, ...]
@@ -41,12 +45,14 @@ class Inspection:
 
 def inspect_model(architecture: Architecture, key_format: NumberFormat, value_format: NumberFormat) -> Inspection:
     """Everything that follows from the architecture alone."""
+    by_role = parameters_by_role(architecture)
     return Inspection(
         model=architecture.title,
         model_type=architecture.model_type,
         parameters=parameters(architecture),
         active_parameters=active_parameters(architecture),
-        parameters_by_role=parameters_by_role(architecture),
+        parameters_by_role=by_role,
+        not_loaded_parameters=by_role.get(MTP, 0),
         model_limit_tokens=architecture.max_position_embeddings,
         stored_as=architecture.stored_as,
         layers=tuple(

@@ -1,5 +1,7 @@
 """What a model is, for a page of its own: totals, roles in plain words, and how the published total comes about."""
 
+from collections.abc import Sequence
+
 from planner.architecture import Architecture
 from planner.deployment import Deployment
 from planner.gguf_mixes import as_stored
@@ -69,6 +71,17 @@ def role_facts(architecture: Architecture, deployment: Deployment) -> tuple[Role
         for role, count in parameters_by_role(architecture).items()
     ]
     return tuple(sorted(facts, key=lambda fact: (not fact.loaded, -fact.bytes)))
+
+
+def loaded_sum(facts: Sequence[RoleFact]) -> RoleFact:
+    """All that is loaded to answer, together."""
+    loaded = [fact for fact in facts if fact.loaded]
+    return RoleFact(
+        words="Loaded to answer, all together",
+        parameters=sum(fact.parameters for fact in loaded),
+        bytes=sum(fact.bytes for fact in loaded),
+        loaded=True,
+    )
 
 
 def published_terms(architecture: Architecture, preset: ModelPreset) -> tuple[TotalTerm, ...]:

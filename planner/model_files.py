@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner import presets
+from planner.addresses import bare_name, is_address
 from planner.architecture import Architecture
-from planner.errors import BadFile, PlannerError, Unreachable
+from planner.errors import BadFile, PlannerError, UnknownName, Unreachable
+from planner.preset_files import nearest
+from planner.presets import ModelPreset
 from planner.printable import printable
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import MAX_JSON_BYTES, parse_json
+from planner.spelled_names import plain
 from planner.units import shorten, shorten_path
 
 if TYPE_CHECKING:
@@ -25,21 +29,30 @@ GGUF = ".gguf"
 def load_model(name: str, online: bool = False) -> Architecture:
     """The architecture behind *name*: a preset's name or alias, a file, a folder, or a Hugging Face id.
 
-    Files are a ``config.json``, a ``.gguf``, a ``.safetensors`` or its index, a folder with these. An id is looked up
-    among the presets, then in this machine's own cache, and on the hub only if *online*; ``organisation/model:Q4_K_M``
-    names one of its GGUF files. Raises PlannerError.
+    Files are a ``config.json``, a ``.gguf``, a ``.safetensors`` or its index, a folder with these. An id, or its page's
+    address, is looked up among the presets, then in this machine's own cache, and on the hub only if *online*;
+    ``organisation/model:Q4_K_M`` names one of its GGUF files. Raises PlannerError.
     """
-    if _is_file_name(name):
+    bare = bare_name(name)
+    if bare == name.strip() and _is_file_name(name):
         try:
             return fit_to_print(load_path(Path(name)))
         except OSError as error:
             raise BadFile(f"{shorten_path(Path(name))} cannot be read: {error.strerror or error}.") from error
-    if "/" not in name:
-        return presets.load_preset(name)
     try:
-        return presets.load_preset(name)
-    except PlannerError:
-        return fit_to_print(_load_hub(name, online))
+        return presets.load_preset(known_model(bare).name)
+    except UnknownName:
+        if "/" not in bare:
+            raise
+    return fit_to_print(_load_hub(bare, online))
+
+
+def known_model(name: str) -> ModelPreset:
+    """The preset that *name* means; raises UnknownName with the one that it is like."""
+    try:
+        return presets.find_model(name)
+    except UnknownName as error:
+        raise UnknownName(f"{error}{_named_like(bare_name(name))}") from error
 
 
 def fit_to_print(architecture: Architecture) -> Architecture:
@@ -106,6 +119,7 @@ def _offer_gguf(folder: Path) -> None:
 
 def _load_hub(name: str, online: bool) -> Architecture:
     from planner.readers import hub
+    from planner.readers.hub_endpoint import check_environment
 
     repo_id, _, quantization = name.partition(":")
     if Path(name).is_file():
@@ -113,8 +127,15 @@ def _load_hub(name: str, online: bool) -> Architecture:
             f"Model {shorten(name)!r} is not known: the file's name must end in .json, .gguf, .safetensors or "
             ".safetensors.index.json."
         )
+    if is_address(name):
+        raise BadFile(
+            f"{shorten(name)!r} is no address of a model; give its id, such as organisation/model, or its files."
+        )
     if not hub.is_hub_id(repo_id):
-        raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file; see kvbudget models.")
+        said = _named_like(name)
+        see = f".{said}" if said else "; see kvbudget models."
+        raise BadFile(f"Model {shorten(name)!r} is not known: neither a preset nor a file{see}")
+    check_environment()
     folder = None if quantization else hub.cached_folder(repo_id)
     if folder is not None:
         return _load_folder(folder, folder)
@@ -124,7 +145,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
     if not online:
         raise PlannerError(
             f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
-            f"Nothing is fetched otherwise.{_named_like(name)}"
+            f"Nothing is fetched otherwise.{_named_like(name) or _nearest(repo_id)}"
         )
     try:
         listing = hub.list_files(repo_id)
@@ -150,14 +171,22 @@ def _of_hub(found: "HubModel", name: str) -> Architecture:
 
 
 def _named_like(name: str) -> str:
-    """What to ask for instead where a checkpoint's id is a preset's but for its organisation or its format."""
+    """What to ask for instead where a checkpoint's name is a preset's but for its organisation, format or tuning."""
     from planner.checkpoint_ids import identify
 
-    found = identify(name)
+    is_exact = identify(name)
+    found = is_exact or identify(name, is_tuned=True)
     if found is None:
         return ""
     preset, weights = found
-    return f" By its name it is a preset: --model {preset}{f' --weights {weights}' if weights else ''}."
+    said = "it is a preset" if is_exact else "it may be tuned from a preset"
+    return f" By its name {said}: --model {preset}{f' --weights {weights}' if weights else ''}."
+
+
+def _nearest(repo_id: str) -> str:
+    """The presets whose names are most like that of a repository which is none of them."""
+    near = nearest(plain(repo_id.rpartition("/")[2]), [preset.name for preset in presets.models()], alike=0.7)
+    return f" The nearest of them: {', '.join(near)}." if near else ""
 
 
 def _is_file_name(name: str) -> bool:

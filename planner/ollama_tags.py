@@ -48,9 +48,11 @@ def read_tag(
         tag, weights = match[1], _FULL.get(match[2], match[2])
     usual = tag if tag in known else _usual(tag, library.get("stems" if weights else "same", {}))
     if usual is None:
+        begins = max((each for each in known if tag.startswith(f"{each}-")), key=len, default="")
+        nearest = f" Nearest: {family}:{begins}." if begins else ""
         raise UnknownName(
             f"Model {shorten(name)!r} is not known: of Ollama's {family} there are {_listed(family, known)}, each with "
-            "or without a quantisation such as -q4_K_M."
+            f"or without a quantisation such as -q4_K_M.{nearest}"
         )
     if weights and weights not in formats:
         raise UnknownName(f"{shorten(name)!r} asks for weights in {weights}, which is not known; see kvbudget formats.")

@@ -9,6 +9,8 @@ from planner.errors import BadPreset
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
+_NEAREST = 3
+
 T = TypeVar("T")
 
 
@@ -37,9 +39,16 @@ def build(cls: type[T], table: Any, path: str, **given: Any) -> T:
 
 
 def not_known(what: str, name: str, known: list[str], where: str) -> str:
-    from difflib import get_close_matches  # only for the error
-
     shown = name if len(name) <= 60 else name[:59] + "…"
-    near = get_close_matches(name.strip().lower(), known, n=3, cutoff=0.5)
+    near = nearest(name, known)
     hint = f"nearest: {', '.join(near)}; " if near else ""
     return f"{what} {shown!r} is not known; {hint}see {where}."
+
+
+def nearest(name: str, known: list[str], alike: float = 0.5) -> list[str]:
+    """At most three of *known* that begin with *name*, else those that are *alike* it, as a share of their letters."""
+    from difflib import get_close_matches  # only for errors
+
+    wanted = name.strip().lower()
+    begins = [each for each in known if wanted and each.startswith(wanted)]
+    return begins[:_NEAREST] or get_close_matches(wanted, known, n=_NEAREST, cutoff=alike)

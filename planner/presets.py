@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planner.addresses import bare_name
 from planner.architecture import Architecture
 from planner.deployment import Device
 from planner.engine_data import EngineData, parse_engine_data
@@ -21,6 +22,7 @@ from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.records import dataclass
+from planner.spelled_names import names_by_spelling, spelled_like
 from planner.toml_tables import TomlTables
 from planner.units import MIB
 
@@ -174,18 +176,26 @@ def checkpoint_names() -> Mapping[str, Any]:
 
 @cache
 def find_model(name: str) -> ModelPreset:
-    """The model called *name* or by its title or one of its aliases, whatever the case.
+    """The model called *name* or by its title or one of its aliases, however it is spelled, or at that address.
 
     Only tables in which the name stands are parsed. Raises UnknownName with the nearest names.
     """
-    wanted = name.strip().lower()
+    wanted = bare_name(name).lower()
     found = _find_model(wanted)
     if found is None and (tag := ollama_name(name)) is not None:
         found = _find_model(tag.preset)
+    if found is None and (alike := spelled_like(wanted, names_of_models())) is not None:
+        found = _find_model(alike)
     if found is not None:
         return found
     names = [key for tables in _model_tables() for key in tables]
     raise UnknownName(not_known("Model", name, names, "kvbudget models, or give a config.json"))
+
+
+@cache
+def names_of_models() -> Mapping[str, str]:
+    """Every preset's name by whatever it is called, as ``spelled_names.plain`` spells it."""
+    return names_by_spelling(models())
 
 
 def _find_model(wanted: str) -> ModelPreset | None:
@@ -207,7 +217,7 @@ def ollama_name(name: str) -> "OllamaName | None":
     """What *name* means in Ollama's library, None for a name that is not of it; raises UnknownName for odd tags."""
     from planner.ollama_tags import read_tag  # most names are a preset's own
 
-    wanted = name.strip().lower()
+    wanted = bare_name(name).lower()
     family = wanted.partition(":")[0]
     tagged = f'"{family}:'
     aliases = [

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 # From the bottom up. A module imports from its own row and from the rows above it here, never from a row below;
 # a package stands for all its modules. A new module gets a place here first.
 LAYERS = (
-    ("planner.printable",),
+    ("planner.addresses", "planner.printable", "planner.spelled_names"),
     ("planner.units", "planner.errors", "planner.records"),
     ("planner.engine_versions",),
     ("planner.borders", "planner.csv_rows", "planner.engine_data", "planner.line_item", "planner.formats"),
@@ -85,7 +85,14 @@ LAYERS = (
     ("planner.engine_comparison",),
     ("planner.log_report",),
     ("planner.log_failures",),
-    ("planner.cache_text", "planner.log_words", "planner.log_text", "planner.table_words", "planner.which_text"),
+    (
+        "planner.cache_text",
+        "planner.inspection_text",
+        "planner.log_words",
+        "planner.log_text",
+        "planner.table_words",
+        "planner.which_text",
+    ),
     ("planner.batching_text", "planner.speculation_text", "planner.speed_text"),
     ("planner.cost_text", "planner.queue_text"),
     ("planner.cli_text", "planner.drafting_text", "planner.outcome_text", "planner.performance_text"),

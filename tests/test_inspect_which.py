@@ -5,10 +5,14 @@ import re
 
 import pytest
 
+from planner import presets
 from planner.answer import answer
 from planner.budget import State
 from planner.choices import Choices, choose
 from planner.cli import main
+from planner.inspection import inspect_model
+from planner.inspection_text import inspection_text
+from planner.model_facts import loaded_sum, role_facts
 from planner.presets import load_preset
 from planner.which import files_for, formats_for, match_quality, models_for
 from planner.which_text import best_file
@@ -38,8 +42,24 @@ def test_layers_say_how_they_grow(capsys: pytest.CaptureFixture[str]) -> None:
 def test_roles_add_up_to_the_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     main(["inspect", "deepseek-v3", "--json"])
     found = json.loads(capsys.readouterr().out)
-    loaded = {role: count for role, count in found["parameters_by_role"].items() if role != "mtp"}
-    assert sum(loaded.values()) == found["parameters"] == 671_026_419_200
+    assert found["parameters"] == 671_026_419_200
+    assert found["not_loaded_parameters"] == found["parameters_by_role"]["mtp"] == 13_463_426_304
+    assert sum(found["parameters_by_role"].values()) == 671_026_419_200 + 13_463_426_304
+
+
+def test_the_lines_of_every_model_add_up_to_what_is_printed() -> None:
+    """Each count above the sum is one of its parts; what is not loaded stands below it."""
+    for preset in presets.models():
+        model = presets.load_preset(preset.name)
+        shown = inspect_model(model, model.cache_format, model.cache_format)
+        head, totals, *rest = inspection_text(shown).partition("  loaded to answer")
+        parts = [int(line.split()[-1].replace(",", "")) for line in head.splitlines()[3:]]
+        total, _, below = "".join(rest).partition("\n")
+        assert sum(parts) == int(total.replace(",", "")) == shown.parameters, preset.name
+        assert below.startswith("  mtp") == bool(shown.not_loaded_parameters), preset.name
+        facts = role_facts(model, choose(Choices(model=preset.name, memory="1GiB"), model).deployment)
+        assert loaded_sum(facts).parameters == shown.parameters, preset.name
+        assert totals
 
 
 def test_text_names_runs_of_equal_layers(capsys: pytest.CaptureFixture[str]) -> None:

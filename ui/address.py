@@ -11,8 +11,10 @@ from planner.draft import MAX_DRAFT_TOKENS
 from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
+from planner.format_choices import weights_in_name
 from planner.formats import find_format
 from planner.links import link_names
+from planner.model_files import known_model
 from planner.units import parse_bytes, shorten
 from ui import form
 
@@ -69,8 +71,16 @@ def _problem(key: str, value: str) -> str:
     return f"This link asked for **{key}** = {_quoted(value)}, which is not possible; {now}."
 
 
-def _model(key: str, value: str) -> dict[str, Any]:
-    return {key: value if value in form.model_names() else presets.find_model(value).title}
+def model_state(name: str) -> dict[str, str]:
+    """The fields for a model by its title, or by whatever it is called elsewhere; a file's tag says its weights too."""
+    if name in form.model_names():
+        return {"model": name}
+    stored = weights_in_name(name)
+    return {"model": known_model(name).title, **(form.weights_state(stored) if stored else {})}
+
+
+def _model(_: str, value: str) -> dict[str, Any]:
+    return model_state(value)
 
 
 def _device(key: str, value: str) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from planner.architecture import Architecture
 from planner.custom import read_custom
 from planner.errors import PlannerError, UnknownName
 from planner.model_files import load_model
-from planner.presets import find_model
 from planner.uploads import SUFFIXES, read_uploads
-from ui.address import NOTES
+from ui import form
+from ui.address import NOTES, model_state
 
 MAX_MB = 16
 CUSTOM = "custom"
 OWN_PAGE = "ui/pages/own.py"
+_LAST = "_last_model"
 _OWN = "_own_architecture"
 _ONLINE = "_own_online"
 _PROBLEM = "_own_problem"
@@ -48,6 +49,27 @@ def forget() -> None:
     if st.session_state.get(CUSTOM):
         st.session_state[CUSTOM] = ""
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
+
+
+def model_chosen() -> None:
+    """A model picked from the list, or found by what was typed: an id, a tag, an address; a widget's callback."""
+    typed = str(st.session_state["model"] or "")
+    forget()
+    try:
+        st.session_state.update(model_state(typed))
+    except PlannerError as error:
+        listed = next((title for title in form.model_names() if typed.lower() in title.lower()), None)
+        if listed is not None:  # the first of those that the list showed, which Enter takes
+            st.session_state["model"] = listed
+            return
+        elsewhere = " Other ids are read under *From Hugging Face*." if "/" in typed else ""
+        st.session_state[_PROBLEM] = f"{no_markup(str(error))}{elsewhere}"
+        st.session_state["model"] = st.session_state.get(_LAST, form.DEFAULTS["model"])
+
+
+def keep_model() -> None:
+    """Keeps what the field says, to come back to when something else is typed in vain."""
+    st.session_state[_LAST] = st.session_state["model"]
 
 
 def note() -> None:
@@ -119,12 +141,12 @@ def _fetched() -> None:
     if not name:
         return
     try:
-        title = find_model(name).title
+        found = model_state(name)
     except UnknownName:
         _take(lambda: load_model(name, online=True), online=True)
     else:
         forget()
-        st.session_state["model"] = title
+        st.session_state.update(found)
 
 
 def _take(read: Callable[[], Architecture], online: bool = False) -> None:

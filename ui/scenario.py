@@ -137,7 +137,10 @@ def _main_fields() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     What these say depends on fields that are drawn later.
     """
     models = list(form.model_names())
-    fields.select("model", "Model", models, on_change=own_config.forget, help="Type a part of the name to search.")
+    fields.select(
+        "model", "Model", models, on_change=own_config.model_chosen, accept_new_options=True, help=_MODEL_HELP
+    )
+    own_config.keep_model()
     own = st.container()
     fields.select(
         "device", "Card", [form.ANOTHER_SIZE, *form.device_names()], help="A card by its name, or any size of memory."
@@ -194,6 +197,10 @@ def _more_fields() -> None:
     st.page_link(own_config.OWN_PAGE, label="From Hugging Face, or as a form", icon=":material/edit_note:")
 
 
+_MODEL_HELP = (
+    "Type a part of the name to search; or paste what it is called elsewhere: an id such as Qwen/Qwen3-8B, a tag such "
+    "as llama3.1:8b, a page's address."
+)
 _CUSTOM_HELP = (
     'Keys as in a config.json, such as {"model_type":"llama","hidden_size":4096,…}. It stands in the address: '
     "a link carries it."

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(found))
     else:
-        from planner.cli_text import inspection_text
+        from planner.inspection_text import inspection_text
 
         print(inspection_text(found))
     return DONE

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from planner.custom import to_text
 from planner.errors import PlannerError
@@ -163,3 +164,23 @@ def test_quality_stands_beside_the_format(open_app: OpenApp) -> None:
     assert "Sources: https://github.com/ggml-org/llama.cpp/" in said
     unread = words(open_app(weights="nvfp4"))
     assert "**Weights in nvfp4**: no published reading is known here." in unread
+
+
+def _type_model(app: AppTest, name: str) -> None:
+    """What is typed is none of the options, which the test runner alone insists on."""
+    field = app.selectbox(key="model")
+    field.options.append(name)
+    field.set_value(name).run()
+
+
+def test_the_models_field_takes_what_it_is_called_elsewhere(open_app: OpenApp) -> None:
+    app = open_app()
+    _type_model(app, "https://huggingface.co/Qwen/Qwen3-8B")
+    assert app.selectbox(key="model").value == "Qwen3-8B"
+    _type_model(app, "gemma3:27b-it-q4_K_M")
+    assert app.selectbox(key="model").value == "Gemma-3-27B"
+    assert app.selectbox(key="weights_format").value == "q4_k_m"
+    _type_model(app, "unsloth/Qwen3-8B-GGUF")
+    assert app.selectbox(key="model").value == "Gemma-3-27B"
+    assert "--model qwen3-8b." in app.warning[0].value
+    assert "Other ids are read under *From Hugging Face*." in app.warning[0].value

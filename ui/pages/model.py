@@ -8,7 +8,7 @@ from planner.cache_words import attention_words
 from planner.choices import Chosen
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
-from planner.model_facts import published_sentence, published_terms, role_facts
+from planner.model_facts import RoleFact, loaded_sum, published_sentence, published_terms, role_facts
 from planner.presets import ModelPreset, find_model
 from planner.units import format_bytes, format_parameters, format_rate
 from ui import own_config, page
@@ -69,7 +69,7 @@ def _headline(chosen: Chosen, answer: Answer, preset: ModelPreset | None) -> Non
 
 
 def _numbers(chosen: Chosen, answer: Answer) -> None:
-    weights = sum(fact.bytes for fact in role_facts(chosen.architecture, chosen.deployment) if fact.loaded)
+    weights = loaded_sum(role_facts(chosen.architecture, chosen.deployment)).bytes
     stored = "as published" if answer.weights == CHECKPOINT else f"in {answer.weights}"
     with st.grid(4, min_column_width=150):
         page.number("Parameters", format_parameters(answer.parameters), f"{answer.parameters:,} exactly")
@@ -84,16 +84,14 @@ def _numbers(chosen: Chosen, answer: Answer) -> None:
 def _roles(chosen: Chosen) -> None:
     st.header("What the parameters are for", anchor=False)
     facts = role_facts(chosen.architecture, chosen.deployment)
-    rows = [
-        (
-            fact.words,
-            _count(fact.parameters),
-            format_bytes(fact.bytes),
-            f"{8 * fact.bytes / fact.parameters:.4g}" if fact.parameters else "–",
-        )
-        for fact in facts
-    ]
-    st.html(html_table(("What", "Parameters", "Weigh", "Bits each"), rows, wide_only=(3,)))
+    loaded = [fact for fact in facts if fact.loaded]
+    rows = [_role(fact) for fact in (*loaded, loaded_sum(facts), *(fact for fact in facts if not fact.loaded))]
+    st.html(html_table(("What", "Parameters", "Weigh", "Bits each"), rows, wide_only=(3,), own=len(loaded)))
+
+
+def _role(fact: RoleFact) -> tuple[str, str, str, str]:
+    bits = f"{8 * fact.bytes / fact.parameters:.4g}" if fact.parameters else "–"
+    return fact.words, _count(fact.parameters), format_bytes(fact.bytes), bits
 
 
 def _count(number: int) -> str:
