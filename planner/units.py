@@ -147,10 +147,12 @@ def counted(number: int, noun: str) -> str:
 def counted_words(figure: str, noun: str) -> str:
     """The same for a figure that is written already: what reads as one is one.
 
-    >>> counted_words("1", "request"), counted_words("0.25", "request")
-    ('1 request', '0.25 requests')
+    >>> counted_words("1", "request"), counted_words("0.25", "request"), counted_words("2", "entry")
+    ('1 request', '0.25 requests', '2 entries')
     """
-    return f"{figure} {noun}" if figure == "1" else f"{figure} {noun}s"
+    if figure == "1":
+        return f"{figure} {noun}"
+    return f"{figure} {noun[:-1]}ies" if noun.endswith("ry") else f"{figure} {noun}s"
 
 
 def words_for_tokens(tokens: int) -> int:

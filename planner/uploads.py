@@ -48,7 +48,7 @@ def read_uploads(files: Mapping[str, bytes]) -> Architecture:
         return fit_to_print(_read_gguf(given))
     for kind, what in ((given.configs, CONFIG), (given.quantizations, QUANTIZATION), (given.indexes, "index")):
         if len(kind) > 1:
-            raise BadFile(f"{' and '.join(kind)} are each a {what}: give those of one model.")
+            raise BadFile(f"{' and '.join(kind)} are {len(kind)} files where one {what} is meant: give one model's.")
     if not given.configs:
         raise BadFile(f"{', '.join(files)}: the model's {CONFIG} is missing; give it together with the rest.")
     return fit_to_print(_read_config(given))

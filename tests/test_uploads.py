@@ -112,7 +112,7 @@ def test_one_part_of_a_split_file() -> None:
     [
         ({}, "0 files were given; 1 to 32"),
         ({f"{n}.json": CONFIG_TEXT for n in range(33)}, "33 files were given"),
-        ({"a.json": CONFIG_TEXT, "b.json": CONFIG_TEXT}, "a.json and b.json are each a config.json"),
+        ({"a.json": CONFIG_TEXT, "b.json": CONFIG_TEXT}, "a.json and b.json are 2 files where one config.json"),
         ({"i.json": index(1, "a.safetensors")}, "i.json: the model's config.json is missing"),
         ({"a.safetensors": b"\x02" + bytes(7) + b"{}"}, "the model's config.json is missing"),
         ({"config.json": CONFIG_TEXT, "a.safetensors": b"\xff\0\0\0\0\0\0\0{"}, "give at least its first 263 bytes"),

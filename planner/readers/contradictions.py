@@ -23,7 +23,7 @@ _WEIGHTY: dict[str, frozenset[str]] = {
         )
     ),
     "latent attention": frozenset(("kv_lora_rank",)),
-    "a sparse-attention indexer": frozenset(("index_head_dim", "index_n_heads", "sparse_attention_config")),
+    "sparse-attention indexer": frozenset(("index_head_dim", "index_n_heads", "sparse_attention_config")),
     "recurrent layers": frozenset(
         (
             *("mamba_num_heads", "mamba_n_heads", "mamba_d_state", "ssm_state_size", "state_size", "conv_L_cache"),

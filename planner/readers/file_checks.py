@@ -9,7 +9,7 @@ from planner.errors import BadFile
 from planner.formats import Role
 from planner.readers.file_layer import StoredKind
 from planner.readers.quantization.module_names import Parts, canonical
-from planner.units import format_count
+from planner.units import counted, format_count
 
 _CHECKED = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj", "embed_tokens", "lm_head")
 # Two of these are one projection with a gate in some classes, and without in others.
@@ -68,7 +68,7 @@ def check_beyond(architecture: Architecture, beyond: Mapping[int, _Kinds], sourc
 
 def _not_one_model(what: str, architecture: Architecture) -> str:
     return (
-        f"{what}, and {architecture.name or 'the config'} has {format_count(len(architecture.layers))} layers: config "
+        f"{what}, and {architecture.name or 'the config'} has {counted(len(architecture.layers), 'layer')}: config "
         "and weights are not of one model."
     )
 

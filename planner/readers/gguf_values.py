@@ -2,7 +2,7 @@
 
 from planner.errors import UnsupportedModel
 from planner.readers.gguf_header import Metadata, Skipped, Value
-from planner.units import format_count, shorten
+from planner.units import counted, shorten
 
 _LARGEST = 2**31
 
@@ -51,8 +51,7 @@ class GgufValues:
         most = max(number, self.optional_integer("block_count") or 0)
         if not least <= len(value) <= most:
             raise UnsupportedModel(
-                f"{self.where}: {self.spelled(key)} has {format_count(len(value))} entries "
-                f"for {format_count(least)} layers."
+                f"{self.where}: {self.spelled(key)} has {counted(len(value), 'entry')} for {counted(least, 'layer')}."
             )
         entries = [self._whole(key, entry, 0) for entry in value[:number]]
         return entries + [max(entries, default=0)] * (number - len(entries))
@@ -66,6 +65,6 @@ class GgufValues:
 
     def _whole(self, key: str, value: object, minimum: int) -> int:
         if type(value) is not int or not minimum <= value < _LARGEST:
-            shown = f"{value.length} values" if isinstance(value, Skipped) else shorten(str(value))
+            shown = counted(value.length, "value") if isinstance(value, Skipped) else shorten(str(value))
             raise UnsupportedModel(f"{self.where}: {self.spelled(key)} is {shown}, not a sensible whole number.")
         return value

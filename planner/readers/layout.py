@@ -107,7 +107,7 @@ def _attention_plans(decoder: Decoder, kinds: Sequence[str], shared: Sequence[bo
         _dimension(decoder, "head_dim", kinds, least_width),
         _dimension(decoder, "v_head_dim", kinds, minimum=0),
         shared,
-        _indexers(decoder, len(kinds)),
+        _indexers(decoder, kinds),
         strict=True,
     )
     plans: list[LayerPlan] = []
@@ -243,10 +243,10 @@ def _shared(decoder: Decoder, number: int) -> list[bool]:
     return [index >= number - last > 0 for index in range(number)]
 
 
-def _indexers(decoder: Decoder, number: int) -> list[bool]:
-    """Which layers have a sparse-attention indexer of their own; others use the last one's choice."""
-    values = decoder.values
-    if not values.optional_integer("index_head_dim", minimum=0):
+def _indexers(decoder: Decoder, kinds: Sequence[str]) -> list[bool]:
+    """Which latent layers have a sparse-attention indexer of their own; others use the last one's choice."""
+    values, number = decoder.values, len(kinds)
+    if _LATENT_KINDS.isdisjoint(kinds) or not values.optional_integer("index_head_dim", minimum=0):
         return [False] * number
     if values.has("indexer_types"):
         return [kind == "full" for kind in values.choices("indexer_types", number, "full", "shared")]

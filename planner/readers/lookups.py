@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from planner.errors import UnsupportedModel
-from planner.units import format_count, shorten
+from planner.units import counted, shorten
 
 MISSING = object()
 """What is found where nothing is written."""
@@ -75,7 +75,7 @@ class Lookups:
         return UnsupportedModel(f"{self.where}: key {self.spelled(key)!r} is {_show(value)}; it must be {expected}.")
 
     def uneven(self, key: str, entries: int, layers: int) -> UnsupportedModel:
-        counts = f"{format_count(entries)} entries for {format_count(layers)} layers"
+        counts = f"{counted(entries, 'entry')} for {counted(layers, 'layer')}"
         return UnsupportedModel(f"{self.where}: key {self.spelled(key)!r} has {counts}.")
 
     def missing(self, key: str) -> UnsupportedModel:

@@ -9,7 +9,7 @@ from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
 from planner.readers.states import conv_state, recurrent_state
 from planner.records import dataclass
-from planner.units import format_count
+from planner.units import counted, format_count
 
 _LEAST_STEP_RANK = 64
 
@@ -129,8 +129,7 @@ def _mamba2_sizes(decoder: Decoder) -> _Mamba2:
         head_dim, rest = divmod(inner, heads)
         if rest or not head_dim:
             raise UnsupportedModel(
-                f"{values.where}: {format_count(inner)} state-space channels do not divide by "
-                f"{format_count(heads)} heads."
+                f"{values.where}: {format_count(inner)} state-space channels do not divide by {counted(heads, 'head')}."
             )
     else:
         head_dim = values.integer("mamba_head_dim")

@@ -6,7 +6,7 @@ from typing import Self
 from planner.errors import UnsupportedModel
 from planner.readers.lookups import MISSING
 from planner.readers.values import Values
-from planner.units import shorten
+from planner.units import counted, shorten
 
 
 class Settings(Values):
@@ -58,7 +58,7 @@ class Settings(Values):
 
     def uneven(self, key: str, entries: int, layers: int) -> UnsupportedModel:
         return UnsupportedModel(
-            f"{self.where}: key {self.spelled(key)!r} has {entries} entries; it must have {layers}."
+            f"{self.where}: key {self.spelled(key)!r} has {counted(entries, 'entry')}; it must have {layers:,}."
         )
 
     def items(self) -> Iterable[tuple[str, object]]:
