@@ -79,8 +79,9 @@ def model_state(name: str) -> dict[str, str]:
     return {"model": known_model(name).title, **(form.weights_state(stored) if stored else {})}
 
 
-def _model(_: str, value: str) -> dict[str, Any]:
-    return model_state(value)
+def _model(key: str, value: str) -> dict[str, Any]:
+    found = model_state(value)
+    return found if key == "model" else {key: found["model"]}
 
 
 def _device(key: str, value: str) -> dict[str, Any]:
