@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from planner import presets
-from planner.answer import Answer, answer
+from planner.answer import Answer, answer, fits
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS, budget_for, prepare
 from planner.capacity import largest
@@ -136,11 +136,12 @@ def _engines(choices: Choices) -> Iterator[tuple[str, Choices]]:
 
 def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, Choices] | None:
     """What llama.cpp's --fit would choose, with a margin on the card; ``None`` where the user set one of the two."""
-    settings = choose(choices, architecture).deployment.settings
+    deployment = choose(choices, architecture).deployment
+    settings = deployment.settings
     if settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
         return None
     margin_bytes = settings.integer("fit_target") or 0
-    if choose(choices, architecture).deployment.pipeline_parallel > 1:
+    if deployment.pipeline_parallel > 1:
         change, changed = over_cards(choices, architecture, margin_bytes)
         return f"{change}, as --fit would choose", changed
 
@@ -205,7 +206,7 @@ def _more_cards(choices: Choices, architecture: Architecture, before: Answer) ->
 def _fits(choices: Choices, architecture: Architecture) -> bool:
     try:
         chosen = choose(choices, architecture)
-        return answer(architecture, chosen.deployment, chosen.workload).fits
+        return fits(architecture, chosen.deployment, chosen.workload)
     except PlannerError:
         return False
 

@@ -105,13 +105,9 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
     together = max_context_tokens(budget.ranks, workload.users) if loads and workload.users > 1 else longest_tokens
-    engine = find_engine(deployment.engine)
-    one_replica = replace(workload, users=-(-workload.users // deployment.replicas))
-    report = engine.report(pools(budget.ranks), deployment, one_replica, longest_tokens)
-    if report is not None and report.num_blocks and budget.rank.draft_specs:
-        report = _beside_draft(report, longest_tokens, budget)
+    report = _report(budget, deployment, longest_tokens)
     memory = deciding(budget.ranks, workload, budget.state)
-    if deployment.no_build or (report is not None and report.refusals and budget.state is State.FITS):
+    if not _starts(budget, deployment, report):
         budget = replace(budget, fits=False, state=State.NO)
     return Answer(
         model=architecture.title,
@@ -137,7 +133,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         host_memory_bytes=deployment.host_memory_bytes,
         shared_memory_bytes=budget.ranks[0].deployment.shared_memory_bytes,
         deciding=memory,
-        margin_bytes=engine.margin_bytes(deployment),
+        margin_bytes=find_engine(deployment.engine).margin_bytes(deployment),
         no_build=deployment.no_build,
         weights_bytes=budget.weights_bytes,
         kv_bytes_per_token=bytes_per_token_at(specs, workload.context_tokens),
@@ -157,6 +153,28 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         report=report,
         warnings=(*warnings_for(architecture, deployment, workload), *_said(report, deployment)),
     )
+
+
+def fits(architecture: Architecture, deployment: Deployment, workload: Workload) -> bool:
+    """What ``answer`` says of that alone, for a part of its time: no search where memory says no."""
+    budget = budget_for(prepare(architecture, deployment), workload)
+    if not budget.fits or budget.state is not State.FITS:
+        return budget.fits and not deployment.no_build
+    return _starts(budget, deployment, _report(budget, deployment, max_context_tokens(budget.ranks)))
+
+
+def _report(budget: MemoryBudget, deployment: Deployment, longest_tokens: int | None) -> EngineReport | None:
+    one_replica = replace(budget.workload, users=-(-budget.workload.users // deployment.replicas))
+    report = find_engine(deployment.engine).report(pools(budget.ranks), deployment, one_replica, longest_tokens)
+    if report is not None and report.num_blocks and budget.rank.draft_specs:
+        return _beside_draft(report, longest_tokens, budget)
+    return report
+
+
+def _starts(budget: MemoryBudget, deployment: Deployment, report: EngineReport | None) -> bool:
+    """Whether memory alone decides: there is a build, and nothing that fits is refused."""
+    is_refused = report is not None and bool(report.refusals) and budget.state is State.FITS
+    return not deployment.no_build and not is_refused
 
 
 def _share(rank: RankBudget, workload: Workload) -> DeviceShare:

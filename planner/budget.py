@@ -105,9 +105,8 @@ def _cache_items(rank: RankBudget, tokens: int, requests: int) -> Iterator[LineI
 
 def holds(ranks: tuple[RankBudget, ...], tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:
     """Whether *users* requests of *tokens* fit in every device's pool, and beside it in the machine's own memory."""
-    return all(rank.need_bytes(tokens, rank.requests(users), case) <= rank.pool(case) for rank in ranks) and host_holds(
-        ranks[0], tokens, users, case
-    )
+    on_cards = all(rank.holds(tokens, rank.requests(users), case) for rank in ranks)
+    return on_cards and host_holds(ranks[0], tokens, users, case)
 
 
 def host_holds(rank: RankBudget, tokens: int, users: int, case: Case = Case.EXPECTED) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
 
 from planner.budget import Case, RankBudget, holds
@@ -9,16 +10,26 @@ from planner.deployment import MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
 
 T = TypeVar("T")
+_ROUNDS = 4
+"""After so many a guess is near enough to be searched from."""
 
 
-def largest(fits: Callable[[int], bool], limit: int) -> int:
-    """The largest n in 0 … *limit* with ``fits(n)``, for a *fits* that never comes back once it is lost; 0 if none."""
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while high <= limit and fits(high):
-        low, high = high, high * 2
-    high = min(high, limit + 1)
+def largest(fits: Callable[[int], bool], limit: int, near: int = 1) -> int:
+    """The largest n in 0 … *limit* with ``fits(n)``, for a *fits* that never comes back once it is lost; 0 if none.
+
+    *near* is where to begin: the nearer, the fewer questions.
+    """
+    start, step = max(1, min(near, limit)), 1
+    if fits(start):
+        low = start
+        while low + step <= limit and fits(low + step):
+            low, step = low + step, 2 * step
+        high = min(low + step, limit + 1)
+    else:
+        high = start
+        while step < high and not fits(high - step):
+            high, step = high - step, 2 * step
+        low = max(0, high - step)
     while high - low > 1:
         middle = (low + high) // 2
         if fits(middle):
@@ -35,7 +46,23 @@ def max_context_tokens(ranks: tuple[RankBudget, ...], users: int = 1, case: Case
     """
     if holds(ranks, MAX_TOKENS, users, case):
         return None
-    return largest(lambda tokens: holds(ranks, tokens, users, case), MAX_TOKENS)
+    return largest(lambda tokens: holds(ranks, tokens, users, case), MAX_TOKENS, _near(ranks, users, case))
+
+
+def _near(ranks: tuple[RankBudget, ...], users: int, case: Case) -> int:
+    """About the longest context: where caches end beside the buffers, which follow it slowly and cost more to count."""
+    found, pools = 0, [rank.pool(case) for rank in ranks]
+    for _ in range(_ROUNDS):
+        tokens = largest(partial(_caches_fit, ranks, pools, users), MAX_TOKENS, found)
+        buffers = [case.of(rank.buffers(tokens, rank.requests(users))) for rank in ranks]
+        if tokens == found or not any(buffers):
+            return tokens
+        found, pools = tokens, [rank.pool(case) - size for rank, size in zip(ranks, buffers, strict=True)]
+    return found
+
+
+def _caches_fit(ranks: tuple[RankBudget, ...], pools: list[int], users: int, tokens: int) -> bool:
+    return all(rank.cache_bytes(tokens, rank.requests(users)) <= pool for rank, pool in zip(ranks, pools, strict=True))
 
 
 def max_users(ranks: tuple[RankBudget, ...], context_tokens: int, case: Case = Case.EXPECTED) -> int | None:

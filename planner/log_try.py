@@ -3,10 +3,11 @@
 import re
 from dataclasses import replace
 
-from planner.answer import Answer, answer
+from planner.answer import Answer, answer, fits
 from planner.architecture import Architecture
 from planner.calibration import CalibrationProfile, MeasuredItem
 from planner.choices import Choices, Chosen, choose
+from planner.deployment import Deployment, Workload
 from planner.engine_data import EngineSettings
 from planner.engines import find_engine
 from planner.errors import PlannerError
@@ -51,18 +52,21 @@ class Failed:
 
     def ask(self, choices: Choices) -> Answer:
         """The plan of *choices*, with what was measured on the same card."""
-        chosen = choose(choices, self.architecture)
-        is_elsewhere = card_of(choices)[:3] != card_of(self.choices)[:3]
-        profile = None if is_elsewhere or self.profile is None else carried(self.profile, self._chosen(), chosen)
-        deployment = replace(chosen.deployment, profile=profile, settings=_placed(chosen.deployment.settings))
-        return answer(chosen.architecture, deployment, chosen.workload)
+        return answer(*self._plan(choices))
 
     def fits(self, choices: Choices) -> bool:
         """Whether *choices* would start; not if they make no plan."""
         try:
-            return self.ask(choices).fits
+            return fits(*self._plan(choices))
         except PlannerError:
             return False
+
+    def _plan(self, choices: Choices) -> tuple[Architecture, Deployment, Workload]:
+        chosen = choose(choices, self.architecture)
+        is_elsewhere = card_of(choices)[:3] != card_of(self.choices)[:3]
+        profile = None if is_elsewhere or self.profile is None else carried(self.profile, self._chosen(), chosen)
+        deployment = replace(chosen.deployment, profile=profile, settings=_placed(chosen.deployment.settings))
+        return chosen.architecture, deployment, chosen.workload
 
     def is_idle(self, changed: Choices, before: Answer) -> bool:
         """Whether *changed* leaves every figure as it was in the start that failed, whose plan is *before*."""

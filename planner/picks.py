@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cache
 from itertools import chain, islice
 
 from planner import presets
 from planner.advice import as_fit_chooses
-from planner.answer import answer
-from planner.budget import State
+from planner.budget import Case, RankBudget, holds, plan
+from planner.capacity import max_context_tokens
 from planner.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
 from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.errors import PlannerError
@@ -17,16 +18,19 @@ from planner.formats import CHECKPOINT
 from planner.native_files import READ_GGUF
 from planner.presets import ModelPreset, load_preset
 from planner.records import dataclass
+from planner.tuning import with_setting
 from planner.which import (
     COARSE_BITS,
     MADE_WHILE_LOADING,
     MINIMUM,
     Match,
+    OnDevice,
     check_device,
-    formats_for,
     is_coarse,
     match_quality,
     may_fit,
+    on_its_device,
+    prepared,
     preset_names,
 )
 
@@ -53,10 +57,21 @@ class Pick:
     card. *context_tokens* is the longest context that stays on the card, by memory and by what the model was made for.
     """
 
-    match: Match
+    match: OnDevice
     get: str
     context_tokens: int | None
     setting: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """A pick before anybody searched for its longest context, which costs most and is asked of few."""
+
+    match: OnDevice
+    get: str
+    setting: str
+    users: int
+    ranks: tuple[RankBudget, ...]
 
 
 def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> list[Pick]:
@@ -66,27 +81,27 @@ def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> l
     better first. Raises PlannerError for an engine that does not run on the device.
     """
     device = check_device(choices)
-    found: dict[int, list[Pick]] = {_KNOWN: [], _UNKNOWN: [], _COARSE: []}
-    for _, preset in _in_order(choices, weights):
+    found: dict[int, list[_Fit]] = {_KNOWN: [], _UNKNOWN: [], _COARSE: []}
+    for _, preset in _in_order(choices.engine, tuple(weights)):
         tried = [
             name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
         ]
-        pick = _best(choices, preset, tried)
-        if pick is not None and pick.get not in [other.get for other in found[_KNOWN] if other.get]:
-            found[_rank(pick)].append(pick)
+        fit = _best(choices, preset, tried)
+        if fit is not None and fit.get not in [other.get for other in found[_KNOWN] if other.get]:
+            found[_rank(fit)].append(fit)
         if len(found[_KNOWN]) == count:
             break
-    return list(chain.from_iterable(found.values()))[:count]
+    return [_pick(fit) for fit in islice(chain.from_iterable(found.values()), count)]
 
 
-def larger_for(choices: Choices, weights: Sequence[str], than: Match) -> list[Pick]:
+def larger_for(choices: Choices, weights: Sequence[str], than: OnDevice) -> list[Pick]:
     """A few models larger *than* one that fits, with a part of them in main memory; only engines that read GGUF."""
     if not _can_offload(choices):
         return []
     most = LARGEST * check_device(choices).memory_bytes * 8 / COARSE_BITS
     candidates = (
         preset
-        for useful, preset in _in_order(choices, weights)
+        for useful, preset in _in_order(choices.engine, tuple(weights))
         if all(useful) and than.parameters < _size(preset) <= most and preset.name != than.name
     )
     return list(islice(_offloaded(choices, weights, candidates), LARGER))
@@ -151,54 +166,64 @@ def how_to_get(engine: str, model: str, weights: str) -> str:
     return checkpoint_id(model, weights) or ""
 
 
-def _in_order(choices: Choices, weights: Sequence[str]) -> list[tuple[tuple[bool, bool], ModelPreset]]:
+@cache
+def _in_order(engine: str, weights: tuple[str, ...]) -> tuple[tuple[tuple[bool, bool], ModelPreset], ...]:
     """Every model that might do, most useful first, as far as that is known without a plan: whether it can be had, and
     whether it is recent; among equals the largest first, and of these the newest."""
     models = [preset for preset in presets.models() if not preset.config.get("nominal_parameters")]
     newest = max(preset.release for preset in models if isinstance(preset.release, date))
 
     def usefulness(preset: ModelPreset) -> tuple[bool, bool]:
-        names = preset_names(choices.engine, preset, weights)
-        can_be_had = any(how_to_get(choices.engine, preset.name, name) for name in names)
+        names = preset_names(engine, preset, weights)
+        can_be_had = any(how_to_get(engine, preset.name, name) for name in names)
         return can_be_had, isinstance(preset.release, date) and preset.release >= newest - RECENT
 
     def order(pair: tuple[tuple[bool, bool], ModelPreset]) -> tuple[tuple[bool, bool], int, str]:
         useful, preset = pair
         return useful, _size(preset), str(preset.release)
 
-    return sorted(((usefulness(preset), preset) for preset in models), key=order, reverse=True)
+    return tuple(sorted(((usefulness(preset), preset) for preset in models), key=order, reverse=True))
 
 
 def _size(preset: ModelPreset) -> int:
     return preset.published_parameters or 0
 
 
-def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> Pick | None:
+def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> _Fit | None:
     """Of the formats that fit the first that can be had, unless only one under four bits can; else the first."""
-    first: Pick | None = None
+    first: _Fit | None = None
     for name in weights:
-        pick = _planned(choices, preset, name)
-        if pick is None:
+        fit = _fitting(choices, preset, name)
+        if fit is None:
             continue
-        first = first or pick
-        if pick.get and (not is_coarse(pick.match) or is_coarse(first.match)):
-            return pick
+        first = first or fit
+        if fit.get and (not is_coarse(fit.match) or is_coarse(first.match)):
+            return fit
     return first
 
 
-def _planned(choices: Choices, preset: ModelPreset, weights: str, setting: str = "") -> Pick | None:
-    asked = replace(choices, model=preset.name, set=(*choices.set, setting) if setting else choices.set)
+def _fitting(choices: Choices, preset: ModelPreset, weights: str, setting: str = "") -> _Fit | None:
+    """*preset* in *weights* where it surely fits, in memory and in the context it was made for."""
+    architecture = load_preset(preset.name)
+    limit = architecture.max_position_embeddings
+    if limit is not None and limit < (choices.context or DEFAULT_CONTEXT_TOKENS):
+        return None
+    settings = (*choices.set, setting) if setting else choices.set
     try:
-        (match,) = formats_for(replace(asked, weights=weights), load_preset(preset.name), (weights,))
+        chosen, ranks = prepared(replace(choices, model=preset.name, weights=weights, set=settings), architecture)
     except PlannerError:
         return None
-    limit, longest = match.model_limit_tokens, match.sure_context_tokens
-    wanted = choices.context or DEFAULT_CONTEXT_TOKENS
-    if match.state is not State.FITS or (limit is not None and limit < wanted):
+    workload = chosen.workload
+    if not holds(ranks, workload.context_tokens, workload.users, Case.WORST):
         return None
-    context = longest if limit is None else limit if longest is None else min(longest, limit)
     get = how_to_get(choices.engine, preset.name, weights)
-    return Pick(match=match, get=get, context_tokens=context, setting=setting)
+    return _Fit(match=on_its_device(chosen, ranks), get=get, setting=setting, users=workload.users, ranks=ranks)
+
+
+def _pick(fit: _Fit) -> Pick:
+    limit, longest = fit.match.model_limit_tokens, max_context_tokens(fit.ranks, fit.users, Case.WORST)
+    context = longest if limit is None else limit if longest is None else min(longest, limit)
+    return Pick(match=fit.match, get=fit.get, context_tokens=context, setting=fit.setting)
 
 
 def _offloaded(choices: Choices, weights: Sequence[str], candidates: Iterable[ModelPreset]) -> Iterator[Pick]:
@@ -207,21 +232,23 @@ def _offloaded(choices: Choices, weights: Sequence[str], candidates: Iterable[Mo
         tried = preset_names(choices.engine, preset, weights)
         names = [name for name in tried if how_to_get(choices.engine, preset.name, name)]
         for name in reversed(names):
+            asked, architecture = replace(choices, model=preset.name, weights=name), load_preset(preset.name)
             try:
-                chosen = as_fit_chooses(replace(choices, model=preset.name, weights=name), load_preset(preset.name))
+                if is_coarse(on_its_device(*prepared(with_setting(asked, "n_gpu_layers", 0), architecture))):
+                    continue
+                chosen = as_fit_chooses(asked, architecture)
             except PlannerError:
                 break
-            pick = chosen and _planned(choices, preset, name, chosen[1].set[-1])
-            if pick is None or not is_coarse(pick.match):
-                if pick and _is_bearable(pick):
-                    yield pick
-                break
+            fit = chosen and _fitting(choices, preset, name, chosen[1].set[-1])
+            if fit and _is_bearable(fit):
+                yield _pick(fit)
+            break
 
 
-def _is_bearable(pick: Pick) -> bool:
+def _is_bearable(fit: _Fit) -> bool:
     """Experts are read few at a time, so that all of them may lie outside; of whole layers only some."""
-    match = pick.match
-    name, _, number = pick.setting.partition("=")
+    match = fit.match
+    name, _, number = fit.setting.partition("=")
     if name == "n_cpu_moe":
         return int(number) > 0
     return match.host_bytes <= MOST_OUTSIDE * (match.weights_bytes + match.host_bytes)
@@ -229,15 +256,15 @@ def _is_bearable(pick: Pick) -> bool:
 
 def _host_bytes(choices: Choices) -> int:
     chosen = choose(choices)
-    return answer(chosen.architecture, chosen.deployment, chosen.workload).host_bytes
+    return sum(item.bytes for item in plan(chosen.architecture, chosen.deployment, chosen.workload).host_items)
 
 
 def _can_offload(choices: Choices) -> bool:
     return "n_gpu_layers" in presets.engine_data(choices.engine).settings
 
 
-def _rank(pick: Pick) -> int:
+def _rank(fit: _Fit) -> int:
     """Which group a pick belongs to."""
-    if is_coarse(pick.match):
+    if is_coarse(fit.match):
         return _COARSE
-    return _KNOWN if pick.get else _UNKNOWN
+    return _KNOWN if fit.get else _UNKNOWN

@@ -141,6 +141,7 @@ def _model_tables() -> tuple[TomlTables, ...]:
     return tuple(TomlTables(path, f"architectures/{path.name}") for path in paths)
 
 
+@cache
 def _model(tables: TomlTables, name: str) -> ModelPreset:
     family_name = tables.shown.removeprefix("architectures/").removesuffix(".toml")
     return build(ModelPreset, tables.parse(name), f"{tables.shown}: {name}", name=name, family=family_name)
@@ -199,6 +200,9 @@ def names_of_models() -> Mapping[str, str]:
 
 
 def _find_model(wanted: str) -> ModelPreset | None:
+    for tables in _model_tables():
+        if wanted in tables:
+            return _model(tables, wanted)
     for tables in _model_tables():
         for key in tables.mentioning(wanted):
             preset = _model(tables, key)

@@ -90,6 +90,11 @@ class RankBudget:
         """What *requests* of *tokens* each take from the pool: their cache, and the buffers that go with them."""
         return self.cache_bytes(tokens, requests) + case.of(self.buffers(tokens, requests))
 
+    def holds(self, tokens: int, requests: int, case: Case = Case.EXPECTED) -> bool:
+        """Whether the pool has room for them; where the cache alone has none, no buffers are counted."""
+        left_bytes = self.pool(case) - self.cache_bytes(tokens, requests)
+        return left_bytes >= 0 and case.of(self.buffers(tokens, requests)) <= left_bytes
+
     def pool(self, case: Case) -> int:
         """The pool in this case: large where runtime turns out small."""
         return {Case.EXPECTED: self.pool_bytes, Case.BEST: self.pool_high_bytes, Case.WORST: self.pool_low_bytes}[case]

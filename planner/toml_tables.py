@@ -32,6 +32,9 @@ class TomlTables:
     def __iter__(self) -> Iterator[str]:
         return iter(self._texts)
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._text and key in self._texts  # a file that does not have the name is not cut up
+
     def parse(self, key: str) -> Any:
         """The table called *key*; raises BadPreset naming the file."""
         try:
@@ -42,7 +45,7 @@ class TomlTables:
     def mentioning(self, name: str) -> Iterator[str]:
         """Keys of the tables called *name*, or with *name* between quotes somewhere; both in lower case."""
         if name not in self._text.lower():
-            return iter(())  # a file that does not have the name is not cut up
+            return iter(())
         quoted = f'"{name}"'
         return (key for key, text in self._texts.items() if key.lower() == name or quoted in text.lower())
 

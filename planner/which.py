@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from planner import format_presets, presets
 from planner.answer import warnings_for
 from planner.architecture import Architecture
-from planner.budget import Case, RankBudget, State, budget_for, on_device, prepare
+from planner.budget import MemoryBudget, RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_cards
 from planner.deciding import Deciding, deciding
@@ -36,14 +37,13 @@ COARSE_BITS = 4
 """A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
 _SURE_SHARE = 0.9
 """Of what a publisher counts, so much is loaded in any case; the rest may be layers for prediction, or towers."""
-_Prepared = tuple[Chosen, tuple[RankBudget, ...]]
+Prepared = tuple[Chosen, tuple[RankBudget, ...]]
+"""What was chosen, and the budgets of its devices for searches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """A model in one format on one device. *max_context_tokens*: for the asked users; *max_users*: at that context.
-
-    *sure_context_tokens*: the longest for the asked users when all that is assumed turns out large.
+class OnDevice:
+    """A model in one format on one device.
 
     *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
     the machine's own memory, *outside_weights_bytes* of them are weights. *is_native*: the file is as published.
@@ -64,13 +64,18 @@ class Match:
     host_bytes: int
     state: State
     deciding: Deciding
-    sure_context_tokens: int | None
-    max_context_tokens: int | None
-    max_users: int | None
     model_limit_tokens: int | None
     is_native: bool
     shares: int
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match(OnDevice):
+    """The same with what it holds: *max_context_tokens* for the asked users, *max_users* at the asked context."""
+
+    max_context_tokens: int | None
+    max_users: int | None
 
 
 def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...]:
@@ -103,17 +108,17 @@ def runs_on(engine: str, device: Device) -> bool:
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
     """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
     weights = tried_names(choices.engine, architecture, weights)
-    prepared = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
+    storable = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
         if not runs_on(choices.engine, device):
             continue
         unread = {*default_weights(choices.engine)} - {*default_weights(choices.engine, device)}
-        for chosen, ranks in prepared:
+        for chosen, ranks in storable:
             if chosen.deployment.weights.name in unread:
                 continue
-            match = _match(chosen, on_device(ranks, device), device)
-            if match.state is State.FITS:
+            match = _fitting(chosen, on_device(ranks, device), device)
+            if match is not None:
                 matches.append(match)
                 break
     return matches
@@ -134,8 +139,8 @@ def models_for(choices: Choices, weights: Sequence[str], first_only: bool = Fals
             name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
         ]
         possible = _possible(replace(choices, model=preset.name), presets.load_preset(preset.name), tried)
-        tries = (_match(chosen, ranks, chosen.deployment.device) for chosen, ranks in possible)
-        found += islice((match for match in tries if match.state is State.FITS), 1 if first_only else None)
+        tries = (_fitting(chosen, ranks, chosen.deployment.device) for chosen, ranks in possible)
+        found += islice((match for match in tries if match is not None), 1 if first_only else None)
     return sorted(found, key=lambda match: -match.weights_bytes)
 
 
@@ -155,7 +160,8 @@ def formats_for(choices: Choices, architecture: Architecture, weights: Sequence[
     Left out are formats that the model cannot be stored in; raises PlannerError where none is left.
     """
     return [
-        _match(chosen, ranks, chosen.deployment.device) for chosen, ranks in _storable(choices, architecture, weights)
+        _match(chosen, ranks, chosen.deployment.device, budget_for(ranks, chosen.workload))
+        for chosen, ranks in _storable(choices, architecture, weights)
     ]
 
 
@@ -196,58 +202,75 @@ def may_fit(preset: presets.ModelPreset, weights: str, choices: Choices, device:
     return _SURE_SHARE * preset.published_parameters * min(bits) / 8 <= device.memory_bytes * choices.card_count
 
 
-def _storable(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[_Prepared]:
+def _storable(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Prepared]:
     """At least one; raises PlannerError with what is wrong with the first of *weights* otherwise."""
     possible = list(_possible(choices, architecture, weights))
-    return possible or [_prepared(replace(choices, weights=weights[0]), architecture)]
+    return possible or [prepared(replace(choices, weights=weights[0]), architecture)]
 
 
-def _possible(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> Iterator[_Prepared]:
+def _possible(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> Iterator[Prepared]:
     for name in weights:
         with suppress(PlannerError):
-            yield _prepared(replace(choices, weights=name), architecture)
+            yield prepared(replace(choices, weights=name), architecture)
 
 
-def _prepared(choices: Choices, architecture: Architecture) -> _Prepared:
+def prepared(choices: Choices, architecture: Architecture) -> Prepared:
+    """Raises PlannerError as ``choose`` does."""
     chosen = choose(choices, architecture)
     return chosen, prepare(architecture, chosen.deployment)
 
 
-def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Match:
+def _fitting(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device) -> Match | None:
+    """Of what does not fit nobody asks for the longest context, whose search costs most."""
     budget = budget_for(ranks, chosen.workload)
-    sure = max_context_tokens(ranks, chosen.workload.users, Case.WORST) if budget.loads else 0
-    workload, scheme = chosen.workload, chosen.deployment.weights
+    return _match(chosen, ranks, device, budget) if budget.state is State.FITS else None
+
+
+def _match(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device, budget: MemoryBudget) -> Match:
+    workload = chosen.workload
     return Match(
-        model=chosen.architecture.title,
-        name=chosen.architecture.name,
-        parameters=parameters(chosen.architecture),
-        weights=scheme.name,
-        device=device.title,
-        device_name=device.name,
-        memory_bytes=budget.rank.memory_bytes,
-        weights_bytes=budget.weights_bytes,
-        free_bytes=budget.free_bytes,
-        outside_weights_bytes=sum(item.bytes for item in budget.host_items if item.kind is Kind.WEIGHTS),
-        host_bytes=sum(item.bytes for item in budget.host_items),
-        state=budget.state,
-        deciding=deciding(ranks, chosen.workload, budget.state),
-        sure_context_tokens=sure,
+        **_facts(chosen, ranks, device, budget),
         max_context_tokens=max_context_tokens(ranks, workload.users) if budget.loads else 0,
         max_users=max_users(ranks, workload.context_tokens) if budget.loads else 0,
-        model_limit_tokens=chosen.architecture.max_position_embeddings,
-        shares=chosen.deployment.tensor_parallel * chosen.deployment.pipeline_parallel,
-        is_native=scheme.name in native_names(chosen.deployment.engine, chosen.architecture),
-        warnings=warnings_for(chosen.architecture, chosen.deployment, workload),
     )
 
 
-def is_coarse(match: Match) -> bool:
+def on_its_device(chosen: Chosen, ranks: tuple[RankBudget, ...]) -> OnDevice:
+    """What is known of it without a search."""
+    return OnDevice(**_facts(chosen, ranks, chosen.deployment.device, budget_for(ranks, chosen.workload)))
+
+
+def _facts(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device, budget: MemoryBudget) -> dict[str, Any]:
+    """The fields of ``OnDevice``."""
+    scheme = chosen.deployment.weights
+    return {
+        "model": chosen.architecture.title,
+        "name": chosen.architecture.name,
+        "parameters": parameters(chosen.architecture),
+        "weights": scheme.name,
+        "device": device.title,
+        "device_name": device.name,
+        "memory_bytes": budget.rank.memory_bytes,
+        "weights_bytes": budget.weights_bytes,
+        "free_bytes": budget.free_bytes,
+        "outside_weights_bytes": sum(item.bytes for item in budget.host_items if item.kind is Kind.WEIGHTS),
+        "host_bytes": sum(item.bytes for item in budget.host_items),
+        "state": budget.state,
+        "deciding": deciding(ranks, chosen.workload, budget.state),
+        "model_limit_tokens": chosen.architecture.max_position_embeddings,
+        "shares": chosen.deployment.tensor_parallel * chosen.deployment.pipeline_parallel,
+        "is_native": scheme.name in native_names(chosen.deployment.engine, chosen.architecture),
+        "warnings": warnings_for(chosen.architecture, chosen.deployment, chosen.workload),
+    }
+
+
+def is_coarse(match: OnDevice) -> bool:
     """Whether it has too few bits a parameter, of all its weights, on the card or outside; never as published."""
     bits = 8 * (match.weights_bytes * match.shares + match.outside_weights_bytes)
     return not match.is_native and bits < COARSE_BITS * match.parameters
 
 
-def match_quality(match: Match) -> tuple[str, str]:
+def match_quality(match: OnDevice) -> tuple[str, str]:
     """What the file costs in quality, and where that was read; a model as it is published costs nothing."""
     return quality_words(CHECKPOINT if match.is_native else match.weights, match.parameters)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from planner.answer import Answer, answer
 from planner.architecture import Architecture, Attention, LatentAttention, Mixer, Tensor
+from planner.budget import MemoryBudget, plan
 from planner.choices import Choices, choose
 from planner.formats import Role
+from planner.kv_cache import fixed_bytes
 from planner.line_item import Kind, LineItem
 from planner.model_files import load_model
 from planner.units import MIB
@@ -47,7 +48,7 @@ class Reading:
     skip: str = ""
     disagrees: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> Answer:
+    def run(self) -> MemoryBudget:
         """The plan of this start, on a card that is large enough for anything."""
         choices = Choices(
             model=self.model,
@@ -61,12 +62,12 @@ class Reading:
             context=self.context,
         )
         chosen = choose(choices, self._architecture())
-        return answer(chosen.architecture, chosen.deployment, chosen.workload)
+        return plan(chosen.architecture, chosen.deployment, chosen.workload)
 
     def figure(self, name: str) -> float:
         """What the plan says where the reading has *name*, in MiB."""
         found = _planned(self.id)
-        states = found.kv_fixed_bytes * int(self.set.get("n_parallel", 1))
+        states = fixed_bytes(found.rank.specs) * int(self.set.get("n_parallel", 1))
         match name:
             case "kv_mib":
                 size = _total(found.items, Kind.CACHE) + _total(found.host_items, Kind.CACHE) - states
@@ -129,7 +130,7 @@ def readings() -> tuple[Reading, ...]:
 
 
 @cache
-def _planned(name: str) -> Answer:
+def _planned(name: str) -> MemoryBudget:
     return next(reading for reading in readings() if reading.id == name).run()
 
 

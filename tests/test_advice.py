@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from planner.advice import Fix, fixes
-from planner.answer import Answer, answer
+from planner.answer import Answer, answer, fits
 from planner.choices import Choices, choose
 
 TIGHT = Choices(model="13b-class-mha", memory="8GiB", weights="int4-g128", overhead="1.5GiB", context=2_048)
@@ -30,6 +30,29 @@ def test_each_fix_does_what_it_says(choices: Choices) -> None:
         after = asked(fix.choices)
         assert after.fits == fix.enough
         assert after.free_bytes > before.free_bytes
+
+
+QWEN = Choices(model="qwen3-8b", device="l4", engine="vllm", context=8_192)
+GRANITE = Choices(model="granite-4.0-h-tiny", device="h200", engine="vllm", context=8_192)
+
+
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        (TIGHT, False),
+        (replace(TIGHT, context=337), True),
+        (replace(QWEN, context=1_024), True),
+        (replace(QWEN, context=1_000_000), False),
+        (
+            replace(GRANITE, set=("num_gpu_blocks_override=100", "max_num_seqs=101")),
+            False,
+        ),  # a state for each is refused
+        (Choices(model="qwen3-8b", device="m4-max-128gb", engine="tensorrt_llm"), False),  # no build
+    ],
+)
+def test_whether_a_plan_fits_is_known_without_its_searches(choices: Choices, expected: bool) -> None:
+    chosen = choose(choices)
+    assert fits(chosen.architecture, chosen.deployment, chosen.workload) is asked(choices).fits is expected
 
 
 @pytest.mark.parametrize("choices", [TIGHT, CROWDED, HUGE])

@@ -150,3 +150,8 @@ def test_impossible_wishes_are_refused(context: int, users: int) -> None:
 def test_unknown_engines_are_refused_by_name() -> None:
     with pytest.raises(UnknownName, match="Engine 'vlm' is not known; choose one of: minimum"):
         find_engine("vlm")
+
+
+@given(st.integers(0, 300), st.integers(1, 250), st.integers(-5, 400))
+def test_where_a_search_begins_changes_nothing_of_what_it_finds(edge: int, limit: int, near: int) -> None:
+    assert largest(lambda n: n <= edge, limit, near) == min(edge, limit)

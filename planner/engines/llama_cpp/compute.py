@@ -6,7 +6,7 @@ llama-context.cpp, sched_reserve.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment
@@ -27,11 +27,10 @@ class StepBuffers:
     """The buffers of one deployment, whatever is asked of it."""
 
     def __init__(self, architecture: Architecture, deployment: Deployment, placement: Placement) -> None:
-        self._architecture, self._deployment = architecture, deployment
+        self._architecture, self._deployment, self._placement = architecture, deployment, placement
         self._rules = _rules(deployment)
         cards = len(placement.cards)
-        self._model = _model(architecture, deployment, placement, cards)
-        self._host_model = _model(architecture, deployment, placement, 0)
+        self._cards = cards
         self._copies = _COPIES if cards > 1 and not placement.host.layers else 1
 
     def sizes(self, tokens: int, requests: int) -> Mapping[int, int]:
@@ -40,7 +39,15 @@ class StepBuffers:
 
     def host_alone(self, tokens: int, requests: int) -> int:
         """Bytes of the host's buffer where no card takes part, with every layer in main memory."""
-        return _peaks(self._host_model, self.extent(tokens, requests), self._rules, 1)[HOST]
+        return _peaks(self._model_on_host, self.extent(tokens, requests), self._rules, 1)[HOST]
+
+    @cached_property
+    def _model(self) -> Model:
+        return _model(self._architecture, self._deployment, self._placement, self._cards)
+
+    @cached_property
+    def _model_on_host(self) -> Model:
+        return _model(self._architecture, self._deployment, self._placement, 0)
 
     def extent(self, tokens: int, requests: int) -> Extent:
         return extent_of(self._architecture, self._deployment, tokens, requests)

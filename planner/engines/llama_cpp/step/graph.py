@@ -13,12 +13,13 @@ class Node:
     the arena, and what is *stored*, weights and caches, which do not. *device*: where it must be, ``None`` where the
     scheduler decides. *lasts*: nothing may take its place.
 
-    While memory is handed out, *children* and *views* count what still needs the node, and *offset* is where it *lies*.
+    *placed*: the graph has it. While memory is handed out, one that *waits* has none yet, *children* and *views* count
+    what still needs the node, and *offset* is where it *lies*.
     """
 
     __slots__ = (
-        "children", "device", "is_input", "lasts", "lies", "offset", "operation", "root", "shape", "size", "sources",
-        "stored", "views",
+        "children", "device", "is_input", "lasts", "lies", "offset", "operation", "placed", "root", "shape", "size",
+        "sources", "stored", "views", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -40,7 +41,8 @@ class Node:
         self.device = device
         self.stored = stored
         self.is_input = is_input
-        self.lasts = self.lies = False
+        self.lasts = self.lies = self.placed = False
+        self.waits = not stored and root is None
         self.children = self.views = self.offset = 0
 
 
@@ -50,23 +52,17 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.leaves: list[Node] = []
-        self._seen: set[int] = set()
 
     def expand(self, node: Node) -> None:
         """Puts *node* next, after whatever of its sources is not there yet."""
-        if id(node) in self._seen:
+        # Recursion ends with the layer: what came before is written into its cache, and so is there.
+        if node.placed:
             return
-        self._seen.add(id(node))
-        stack = [(node, iter(node.sources))]
-        while stack:
-            current, rest = stack[-1]
-            source = next(rest, None)
-            if source is None:
-                (self.nodes if current.operation else self.leaves).append(current)
-                stack.pop()
-            elif id(source) not in self._seen:
-                self._seen.add(id(source))
-                stack.append((source, iter(source.sources)))
+        node.placed = True
+        for source in node.sources:
+            if not source.placed:
+                self.expand(source)
+        (self.nodes if node.operation else self.leaves).append(node)
 
 
 def given(size: int) -> Node:

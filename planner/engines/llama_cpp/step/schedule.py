@@ -94,9 +94,7 @@ def _allocate(program: list[Node], leaves: list[Node]) -> dict[int, int]:
     arenas: dict[int, Arena] = {}
 
     def place(node: Node) -> None:
-        if node.lies or node.stored or node.root is not None:
-            return
-        node.lies = True
+        node.waits, node.lies = False, True
         if node.operation in IN_PLACE:
             for source in node.sources:
                 if source.lies and source.children == 1 and not source.views and source.shape == node.shape:
@@ -110,18 +108,21 @@ def _allocate(program: list[Node], leaves: list[Node]) -> dict[int, int]:
             node.lies = False
 
     for node in leaves:
-        place(node)
+        if node.waits:
+            place(node)
     for node in program:
         if node.root is not None and node.operation != "dependency":
             node.root.views += 1
         for source in node.sources:
             source.children += 1
-            if source.is_input:
+            if source.is_input and source.waits:
                 place(source)
     for node in program:
         for source in node.sources:
-            place(source)
-        place(node)
+            if source.waits:
+                place(source)
+        if node.waits:
+            place(node)
         for source in node.sources:
             source.children -= 1
             if source.children or source.views:
