@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from bench.simpy_server import run_simpy
 from planner.batching.continuous import ContinuousServer
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.step_time import affine_step_time
 from planner.batching.trace import Lengths, Trace, synthetic_trace
@@ -33,7 +34,9 @@ def timed(run: Callable[[], list[int]]) -> tuple[float, list[int]]:
 
 def main() -> None:
     trace = requests(2_000)
-    jumping_s, finishes = timed(lambda: ContinuousServer(trace, SERVER, STEP_TIME).run().finishes)
+    jumping_s, finishes = timed(
+        lambda: ContinuousServer(Run(trace=trace, server=SERVER, step_time=STEP_TIME)).run().finishes
+    )
     simpy_s, by_simpy = timed(lambda: run_simpy(trace, SLOTS, STEP_TIME))
     naive_s, by_steps = timed(lambda: [request.finish for request in NaiveServer(trace, SERVER, STEP_TIME).run()])
     assert finishes == by_steps == by_simpy
@@ -42,7 +45,7 @@ def main() -> None:
     print(f"token by token     {naive_s / jumping_s:6.1f} ×    the same ticks")
 
     trace = requests(1_000_000)
-    million_s, _ = timed(lambda: ContinuousServer(trace, SERVER, STEP_TIME).run().finishes)
+    million_s, _ = timed(lambda: ContinuousServer(Run(trace=trace, server=SERVER, step_time=STEP_TIME)).run().finishes)
     print(f"1,000,000 requests {million_s:6.1f} s    the aim is under {MILLION_LIMIT_S} s")
 
 

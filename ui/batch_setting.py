@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from planner.answer import Answer
 from planner.batching.outcome import Outcome
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import RANGE_LIMIT
 from planner.batching.step_time import StepTime, affine_step_time
@@ -85,7 +86,9 @@ class Setting:
     def outcomes(self) -> dict[Schedule, Outcome]:
         """What each schedule makes of the same requests."""
         return {
-            schedule: self._run(server, self.step_time, NAMES[schedule], min(self.drawn_requests, len(self.trace)))
+            schedule: run(
+                self._asked(server, self.step_time, min(self.drawn_requests, len(self.trace))), NAMES[schedule]
+            )
             for schedule, server in self.servers.items()
         }
 
@@ -95,13 +98,19 @@ class Setting:
             return None
         server = self.servers[Schedule.CONTINUOUS]
         fast, slow = (
-            self._run(server, self.step_time.scaled(factor), "The range", 0)
+            run(self._asked(server, self.step_time.scaled(factor)), "The range")
             for factor in (1 / (1 + self.error), 1 + self.error)
         )
         return fast, slow
 
-    def _run(self, server: Server, step_time: StepTime, name: str, bar_requests: int) -> Outcome:
-        return run(self.trace, server, step_time, name, self.closed_loop_users, bar_requests)
+    def _asked(self, server: Server, step_time: StepTime, bar_requests: int = 0) -> Run:
+        return Run(
+            trace=self.trace,
+            server=server,
+            step_time=step_time,
+            closed_loop_users=self.closed_loop_users,
+            bar_requests=bar_requests,
+        )
 
 
 def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish | None) -> Setting:

@@ -4,12 +4,14 @@ Streamlit's own cache would replay the progress bar that a run has moved, so the
 """
 
 from collections import OrderedDict
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
 import streamlit as st
 
 from planner.batching.outcome import Outcome
+from planner.batching.run import Run
 from planner.batching.server import Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime
@@ -24,24 +26,14 @@ _runs: OrderedDict[Any, Outcome] = OrderedDict()
 _lock = Lock()
 
 
-def run(
-    trace: Trace,
-    server: Server,
-    step_time: StepTime,
-    name: str,
-    closed_loop_users: int | None = None,
-    bar_requests: int = 0,
-) -> Outcome:
+def run(asked: Run, name: str) -> Outcome:
     """The outcome of ``simulate``; *name* says beside the bar what runs."""
-    key = (len(trace), hash(trace), server, step_time, closed_loop_users, bar_requests)
+    key = (len(asked.trace), hash(asked))
     with _lock:
         if key in _runs:
             _runs.move_to_end(key)
             return _runs[key]
-    if len(trace) < LONG:
-        outcome = simulate(trace, server, step_time, closed_loop_users=closed_loop_users, bar_requests=bar_requests)
-    else:
-        outcome = _with_bar(trace, server, step_time, name, closed_loop_users, bar_requests)
+    outcome = simulate(asked) if len(asked.trace) < LONG else _with_bar(asked, name)
     with _lock:
         _runs[key] = outcome
         while len(_runs) > KEPT:
@@ -60,10 +52,8 @@ def _saturated(_trace: Trace, trace: int, server: Server, step_time: StepTime) -
     return saturated(_trace, server, step_time)
 
 
-def _with_bar(
-    trace: Trace, server: Server, step_time: StepTime, name: str, closed_loop_users: int | None, bar_requests: int
-) -> Outcome:
-    total, shown = len(trace), 0
+def _with_bar(asked: Run, name: str) -> Outcome:
+    total, shown = len(asked.trace), 0
     place = st.empty()
     bar = place.progress(0.0, f"{name}: {total:,} requests")
 
@@ -73,13 +63,6 @@ def _with_bar(
             shown = done
             bar.progress(done / total, f"{name}: {done:,} of {total:,} requests")
 
-    outcome = simulate(
-        trace,
-        server,
-        step_time,
-        closed_loop_users=closed_loop_users,
-        bar_requests=bar_requests,
-        progress=show,
-    )
+    outcome = simulate(replace(asked, progress=show))
     place.empty()
     return outcome

@@ -9,6 +9,7 @@ from statistics import mean
 
 from planner.batching.continuous import ContinuousServer
 from planner.batching.outcome import percentile
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.batching.targets import THROUGHPUT, Target, at_rate, full_rate, largest_rate
@@ -64,7 +65,7 @@ def decode_stage(
     times: dict[float, list[float]] = {}
 
     def run(arrivals: Trace) -> list[float]:
-        timings = ContinuousServer(arrivals, decoding, without_prompts).run()
+        timings = ContinuousServer(Run(trace=arrivals, server=decoding, step_time=without_prompts)).run()
         spans = zip(timings.finishes, timings.arrivals, transfers, strict=True)
         return [(end - start) / TICKS_PER_S + transfer for end, start, transfer in spans]
 
@@ -72,7 +73,9 @@ def decode_stage(
         times[rate] = run(at_rate(rest, rate))
         return target.missed_by(0.0, _p95(_paces(times[rate], rest.output_tokens)))
 
-    together = ContinuousServer(replace(rest, arrivals_s=(0.0,) * len(rest)), decoding, without_prompts).run()
+    together = ContinuousServer(
+        Run(trace=replace(rest, arrivals_s=(0.0,) * len(rest)), server=decoding, step_time=without_prompts)
+    ).run()
     rate, limit = largest_rate(missed, full_rate(together.finishes, server.slots))
     found = times.get(rate, [0.0] * len(rest))
     return Stage(

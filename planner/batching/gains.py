@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
@@ -63,7 +64,9 @@ def ratios(traces: Iterable[Trace], static: Server, step_time: StepTime) -> tupl
     continuous = replace(static, schedule=Schedule.CONTINUOUS, wait_to_fill=False)
     throughput, latency = [], []
     for trace in traces:
-        before, after = simulate(trace, static, step_time), simulate(trace, continuous, step_time)
+        before, after = (
+            simulate(Run(trace=trace, server=server, step_time=step_time)) for server in (static, continuous)
+        )
         throughput.append(after.output_tokens_per_s / before.output_tokens_per_s)
         latency.append(before.latency.mean_s / after.latency.mean_s)
     return _range(throughput), _range(latency)

@@ -1,14 +1,12 @@
 """Who holds a slot and blocks of the pool, and who waits: the part of a continuous server that takes no time."""
 
 from collections import deque
-from collections.abc import Callable
 from heapq import heappop, heappush
 
 from planner.batching.outcome import Bar
-from planner.batching.server import Server
-from planner.batching.step_time import TICKS_PER_S, StepTime, known_arrivals
+from planner.batching.run import Run
+from planner.batching.step_time import TICKS_PER_S
 from planner.batching.tiers import TierPool
-from planner.batching.trace import Trace
 from planner.paging import BlockPool
 
 
@@ -19,24 +17,17 @@ class Residents:
     evicted come back first. Where the pool has no block for the next token, the request that joined last is evicted.
     """
 
-    def __init__(
-        self,
-        trace: Trace,
-        server: Server,
-        step_time: StepTime,
-        closed_loop_users: int | None = None,
-        bar_requests: int = 0,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
+    def __init__(self, run: Run) -> None:
+        trace, server = run.trace, run.server
         count = len(trace)
         self.prompts, self.outputs = trace.prompt_tokens, trace.output_tokens
-        self.server, self.step_time = server, step_time
+        self.server, self.step_time = server, run.step_time
         self.pool = BlockPool(server.block_tokens, server.pool_blocks, server.shared_blocks)
         self.tiers = [TierPool(tier) for tier in server.tiers]
         self.kept: dict[int, TierPool] = {}  # evicted requests whose cache was copied away
-        self.is_closed = closed_loop_users is not None
-        self.bar_requests, self.progress = bar_requests, progress
-        self.arrivals = known_arrivals(trace, closed_loop_users)
+        self.is_closed = run.closed_loop_users is not None
+        self.bar_requests, self.progress = run.bar_requests, run.progress
+        self.arrivals = run.arrivals()
         self.starts, self.first_tokens, self.finishes = [-1] * count, [-1] * count, [0] * count
         self.generated = [0] * count  # tokens answered when the request last joined or left
         self.joined = [0] * count  # the step after which it decodes

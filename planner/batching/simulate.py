@@ -1,66 +1,47 @@
-"""A trace through a server: the one call for every schedule."""
+"""Requests through a server: the one call for every schedule."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 from planner.batching.continuous import ContinuousServer
 from planner.batching.outcome import Outcome, Timings, summarise
-from planner.batching.server import Schedule, Server
+from planner.batching.run import Run
+from planner.batching.server import Schedule
 from planner.batching.static import run_static
-from planner.batching.step_time import StepTime
-from planner.batching.trace import Trace, longest_tokens
-from planner.errors import PlannerError
+from planner.batching.trace import longest_tokens
 
 RANGE_LIMIT = 50_000
 """Requests up to which the ends of a range are run as well."""
 
 
-def simulate(
-    trace: Trace,
-    server: Server,
-    step_time: StepTime,
-    *,
-    closed_loop_users: int | None = None,
-    bar_requests: int = 0,
-    progress: Callable[[int], None] | None = None,
-) -> Outcome:
-    """Every request's way through *server*, whose steps take *step_time*.
+def simulate(run: Run) -> Outcome:
+    """Every request's way through the server. The same input gives the same outcome to the tick.
 
-    *closed_loop_users* ask one request after another, the next when they have the answer; arrivals of the trace are
-    then left out. The first *bar_requests* requests are drawn. *progress* is told how many are done. The same input
-    gives the same outcome to the tick. Raises PlannerError where a request can never fit.
+    Raises PlannerError where a request can never fit.
     """
-    server.check(trace)
-    if step_time.slots < server.slots:
-        raise PlannerError(f"The step time is known for {step_time.slots:,} slots; the server has {server.slots:,}.")
-    if closed_loop_users is not None and closed_loop_users < 1:
-        raise PlannerError("A closed loop needs at least one user.")
-    if server.schedule is Schedule.STATIC:
-        timings = run_static(trace, server, step_time, closed_loop_users, bar_requests, progress)
-        return summarise(timings, trace.output_tokens, server.slots, pool=None)
-    run = ContinuousServer(trace, server, step_time, closed_loop_users, bar_requests, progress)
-    timings = run.run()
-    reserved_tokens = server.reserved_tokens or longest_tokens(trace)
-    return summarise(timings, trace.output_tokens, server.slots, run.pool.use(reserved_tokens))
+    run.check()
+    outputs, slots = run.trace.output_tokens, run.server.slots
+    if run.server.schedule is Schedule.STATIC:
+        return summarise(run_static(run), outputs, slots, pool=None)
+    server = ContinuousServer(run)
+    timings = server.run()
+    reserved_tokens = run.server.reserved_tokens or longest_tokens(run.trace)
+    return summarise(timings, outputs, slots, server.pool.use(reserved_tokens))
 
 
-def simulate_ends(
-    trace: Trace, server: Server, step_time: StepTime, error: float, closed_loop_users: int | None = None
-) -> tuple[Outcome, Outcome] | None:
+def simulate_ends(run: Run, error: float) -> tuple[Outcome, Outcome] | None:
     """The same with the fast and the slow end of steps that may be off by *error* to both sides, a share of 1.
 
     ``None`` where there is no range, and for more than RANGE_LIMIT requests, which would take their time.
     """
-    if not error or len(trace) > RANGE_LIMIT:
+    if not error or len(run.trace) > RANGE_LIMIT:
         return None
     fast, slow = (
-        simulate(trace, server, step_time.scaled(factor), closed_loop_users=closed_loop_users)
+        simulate(replace(run, step_time=run.step_time.scaled(factor), bar_requests=0, progress=None))
         for factor in (1 / (1 + error), 1 + error)
     )
     return fast, slow
 
 
-def timings_of(trace: Trace, server: Server, step_time: StepTime) -> Timings:
+def timings_of(run: Run) -> Timings:
     """When each request begins and ends, without a summary."""
-    if server.schedule is Schedule.STATIC:
-        return run_static(trace, server, step_time)
-    return ContinuousServer(trace, server, step_time).run()
+    return run_static(run) if run.server.schedule is Schedule.STATIC else ContinuousServer(run).run()

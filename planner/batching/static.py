@@ -1,27 +1,20 @@
 """Static batching: a batch starts together and ends with its longest answer."""
 
-from collections.abc import Callable
-
 from planner.batching.outcome import Bar, Timings
+from planner.batching.run import Run
 from planner.batching.server import Server
-from planner.batching.step_time import TICKS_PER_S, StepTime, known_arrivals
+from planner.batching.step_time import TICKS_PER_S
 from planner.batching.trace import Trace
 
 
-def run_static(
-    trace: Trace,
-    server: Server,
-    step_time: StepTime,
-    closed_loop_users: int | None = None,
-    bar_requests: int = 0,
-    progress: Callable[[int], None] | None = None,
-) -> Timings:
+def run_static(run: Run) -> Timings:
     """Batch after batch. All prompts of one are computed in its first step; then every slot computes a token a step
     until the longest answer is complete, those that are done included. All answers are handed over at the end.
     """
+    trace, server, step_time = run.trace, run.server, run.step_time
     count = len(trace)
     prompts, outputs = trace.prompt_tokens, trace.output_tokens
-    arrivals = known_arrivals(trace, closed_loop_users)
+    arrivals = run.arrivals()
     timings = Timings(arrivals=arrivals, starts=[0] * count, first_tokens=[0] * count, finishes=[0] * count)
     now = first = 0
     while first < count:
@@ -40,16 +33,16 @@ def run_static(
         for request in range(first, last):
             timings.starts[request], timings.first_tokens[request] = begin, first_token
             timings.finishes[request] = now
-            if request < bar_requests:
+            if request < run.bar_requests:
                 done = first_token + step_time.steps(outputs[request] - 1, size, cached)
                 timings.bars += _bars(request, request - first, (begin, first_token, done, now))
-        if closed_loop_users is not None:
+        if run.closed_loop_users is not None:
             arrivals += [now] * min(size, count - len(arrivals))
         timings.busy += size * (now - begin)
         timings.steps += longest
         first = last
-        if progress:
-            progress(first)
+        if run.progress:
+            run.progress(first)
     return timings
 
 

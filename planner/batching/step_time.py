@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from math import isqrt
 
 from planner.batching.server import check_slots
-from planner.batching.trace import Trace
 from planner.errors import PlannerError
 
 TICKS_PER_S = 10**15
@@ -77,10 +76,3 @@ def affine_step_time(
         per_context_token=per_context_token,
         per_prompt_token=per_prompt_token,
     )
-
-
-def known_arrivals(trace: Trace, closed_loop_users: int | None) -> list[int]:
-    """Ticks at which requests come, as far as they are known at the start: in a closed loop, the first of each user."""
-    if closed_loop_users is None:
-        return [round(arrival * TICKS_PER_S) for arrival in trace.arrivals_s]
-    return [0] * min(len(trace), closed_loop_users)

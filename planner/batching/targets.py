@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from planner.batching.outcome import Outcome
+from planner.batching.run import Run
 from planner.batching.server import Server
 from planner.batching.simulate import simulate, timings_of
 from planner.batching.step_time import TICKS_PER_S, StepTime
@@ -100,7 +101,7 @@ def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target)
     outcomes: dict[float, Outcome] = {}
 
     def missed(rate: float) -> str | None:
-        outcomes[rate] = simulate(at_rate(trace, rate), server, step_time)
+        outcomes[rate] = simulate(Run(trace=at_rate(trace, rate), server=server, step_time=step_time))
         return target.missed(outcomes[rate])
 
     rate, limit = largest_rate(missed, saturated_per_s)
@@ -110,7 +111,7 @@ def sustained(trace: Trace, server: Server, step_time: StepTime, target: Target)
 def saturated(trace: Trace, server: Server, step_time: StepTime) -> float:
     """Requests a second of *server* when all of *trace* are there at once: more than that it never takes."""
     together = replace(trace, arrivals_s=(0.0,) * len(trace))
-    return full_rate(timings_of(together, server, step_time).finishes, server.slots)
+    return full_rate(timings_of(Run(trace=together, server=server, step_time=step_time)).finishes, server.slots)
 
 
 def mean_rate(trace: Trace) -> float | None:

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 from planner.batching.gains import ratios
 from planner.batching.queueing import Waiting, waiting_by_formula
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
 from planner.batching_text import range_words
@@ -127,15 +128,15 @@ def run(arguments: argparse.Namespace) -> int:
         trace = replace(trace, arrivals_s=(0.0,) * len(trace))
     steps = planned_steps(arguments, trace) if arguments.step_ms is None else stated_steps(arguments)
     server = _server(arguments, steps)
-    outcome = simulate(
-        trace,
-        server,
-        steps.times,
+    asked = Run(
+        trace=trace,
+        server=server,
+        step_time=steps.times,
         closed_loop_users=arguments.closed_loop,
         bar_requests=arguments.bars,
         progress=_progress(len(trace)) if sys.stderr.isatty() else None,
     )
-    ends = simulate_ends(trace, server, steps.times, steps.error, arguments.closed_loop)
+    outcome, ends = simulate(asked), simulate_ends(asked, steps.error)
     formula = None
     if arguments.rate is not None:
         formula = waiting_by_formula(outcome, server, steps.times, arguments.rate, at_random=arguments.trace is None)

@@ -9,6 +9,7 @@ import pytest
 from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import work_share
 from planner.batching.pauses import pause
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
@@ -37,8 +38,10 @@ TWO = Trace(arrivals_s=(0.0,) * 4, prompt_tokens=(1,) * 4, output_tokens=(1, 9, 
 def outcomes(trace: Trace = TWO):
     static = Server(schedule=Schedule.STATIC, slots=2)
     return {
-        Schedule.STATIC: simulate(trace, static, STEPS),
-        Schedule.CONTINUOUS: simulate(trace, replace(static, schedule=Schedule.CONTINUOUS), STEPS),
+        Schedule.STATIC: simulate(Run(trace=trace, server=static, step_time=STEPS)),
+        Schedule.CONTINUOUS: simulate(
+            Run(trace=trace, server=replace(static, schedule=Schedule.CONTINUOUS), step_time=STEPS)
+        ),
     }
 
 
@@ -79,11 +82,11 @@ def test_the_words_follow_the_outcomes() -> None:
 def test_evictions_and_sharing_are_said() -> None:
     trace = Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(4, 4), output_tokens=(5, 5))
     server = Server(schedule=Schedule.CONTINUOUS, slots=2, block_tokens=2, pool_blocks=5)
-    said = pool_sentence(simulate(trace, server, STEPS))
+    said = pool_sentence(simulate(Run(trace=trace, server=server, step_time=STEPS)))
     assert "4 blocks of 2 tokens at most, 80% of the 5 that memory leaves" in said
     assert "**1 time the pool was full**" in said
     shared = replace(server, pool_blocks=None, shared_prefix_tokens=2)
-    assert "The shared beginning saved" in pool_sentence(simulate(trace, shared, STEPS))
+    assert "The shared beginning saved" in pool_sentence(simulate(Run(trace=trace, server=shared, step_time=STEPS)))
     assert pool_sentence(outcomes()[Schedule.STATIC]) == ""
 
 

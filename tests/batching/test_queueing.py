@@ -3,6 +3,7 @@
 import pytest
 
 from planner.batching.queueing import Waiting, WhyNoFormula, waiting_by_formula
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
@@ -20,7 +21,9 @@ def formula(
 ) -> Waiting | WhyNoFormula:
     steps = affine_step_time(slots=8, fixed_s=STEP_S, per_sequence_s=slope)
     trace = synthetic_trace(requests, *LENGTHS, rate)
-    return waiting_by_formula(simulate(trace, server, steps), server, steps, rate, at_random)
+    return waiting_by_formula(
+        simulate(Run(trace=trace, server=server, step_time=steps)), server, steps, rate, at_random
+    )
 
 
 def test_equal_steps_and_random_arrivals_are_such_a_queue() -> None:

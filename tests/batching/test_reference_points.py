@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planner.batching.outcome import Outcome
 from planner.batching.queueing import erlang_c, waiting
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
@@ -33,8 +34,10 @@ def gains(rate: float | None, wait_to_fill: bool) -> tuple[list[float], list[flo
     for seed in SEEDS:
         trace = shuffled_trace(find_request_set("skewed-64"), rate, seed)
         static = Server(schedule=Schedule.STATIC, slots=8, wait_to_fill=wait_to_fill)
-        before = simulate(trace, static, ONE_SECOND_STEPS)
-        after = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=8), ONE_SECOND_STEPS)
+        before = simulate(Run(trace=trace, server=static, step_time=ONE_SECOND_STEPS))
+        after = simulate(
+            Run(trace=trace, server=Server(schedule=Schedule.CONTINUOUS, slots=8), step_time=ONE_SECOND_STEPS)
+        )
         throughput.append(after.output_tokens_per_s / before.output_tokens_per_s)
         latency.append(before.latency.mean_s / after.latency.mean_s)
     return throughput, latency
@@ -64,8 +67,10 @@ def test_single_seeds_reach_fourteen_times_where_the_batch_takes_what_is_there()
 def test_a_short_answer_waits_for_its_long_neighbour() -> None:
     """Two slots, steps of 1 s: static hands both over after 231 steps, continuous the short one after 4."""
     trace = Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(4, 231))
-    static = simulate(trace, Server(schedule=Schedule.STATIC, slots=2), ONE_SECOND_STEPS)
-    continuous = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=2), ONE_SECOND_STEPS)
+    static = simulate(Run(trace=trace, server=Server(schedule=Schedule.STATIC, slots=2), step_time=ONE_SECOND_STEPS))
+    continuous = simulate(
+        Run(trace=trace, server=Server(schedule=Schedule.CONTINUOUS, slots=2), step_time=ONE_SECOND_STEPS)
+    )
     assert (static.latency.p50_s, continuous.latency.p50_s) == (231, 4)
     assert static.makespan_s == continuous.makespan_s == 231
 
@@ -86,9 +91,13 @@ def paged(block_tokens: int = 16, **server: int) -> Outcome:
     step_time = affine_step_time(slots=64, fixed_s=0.02)
     trace = synthetic_trace(4_000, *lengths, requests_per_s=8.0)
     return simulate(
-        trace,
-        Server(schedule=Schedule.CONTINUOUS, slots=64, block_tokens=block_tokens, reserved_tokens=2_048, **server),
-        step_time,
+        Run(
+            trace=trace,
+            server=Server(
+                schedule=Schedule.CONTINUOUS, slots=64, block_tokens=block_tokens, reserved_tokens=2_048, **server
+            ),
+            step_time=step_time,
+        )
     )
 
 
@@ -112,8 +121,14 @@ def test_a_shared_beginning_is_kept_and_computed_once() -> None:
     """Ten prompts of 100 tokens with 70 alike, in blocks of 16: four blocks shared, three of their own."""
     trace = Trace(arrivals_s=(0.0,) * 10, prompt_tokens=(100,) * 10, output_tokens=(1,) * 10)
     step_time = affine_step_time(slots=10, fixed_s=1.0, per_prompt_token_s=0.001)
-    apart = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=10), step_time)
-    shared = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=10, shared_prefix_tokens=70), step_time)
+    apart = simulate(Run(trace=trace, server=Server(schedule=Schedule.CONTINUOUS, slots=10), step_time=step_time))
+    shared = simulate(
+        Run(
+            trace=trace,
+            server=Server(schedule=Schedule.CONTINUOUS, slots=10, shared_prefix_tokens=70),
+            step_time=step_time,
+        )
+    )
     assert apart.pool is not None
     assert shared.pool is not None
     assert (apart.pool.peak_blocks, shared.pool.peak_blocks) == (10 * 7, 4 + 10 * 3)
@@ -129,8 +144,14 @@ def test_an_evicted_cache_is_computed_again_or_copied_back() -> None:
     """
     trace = Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(4, 4), output_tokens=(5, 5))
     server = Server(schedule=Schedule.CONTINUOUS, slots=2, block_tokens=2, pool_blocks=5)
-    again = simulate(trace, server, ONE_SECOND_STEPS)
-    copied = simulate(trace, replace(server, tiers=(Tier(name="host memory", copy_s_per_token=0.1),)), ONE_SECOND_STEPS)
+    again = simulate(Run(trace=trace, server=server, step_time=ONE_SECOND_STEPS))
+    copied = simulate(
+        Run(
+            trace=trace,
+            server=replace(server, tiers=(Tier(name="host memory", copy_s_per_token=0.1),)),
+            step_time=ONE_SECOND_STEPS,
+        )
+    )
     assert (again.preemptions, copied.preemptions) == (1, 1)
     assert (again.makespan_s, copied.makespan_s) == (9, 9 + 2 * 4 * 0.1)
 
@@ -140,13 +161,13 @@ def test_what_host_memory_cannot_take_goes_to_disk_or_is_computed_again() -> Non
     trace = Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(4, 4), output_tokens=(5, 5))
     host, disk = Tier(name="host memory", copy_s_per_token=0.1, blocks=1), Tier(name="disk", copy_s_per_token=0.5)
     server = Server(schedule=Schedule.CONTINUOUS, slots=2, block_tokens=2, pool_blocks=5, tiers=(host, disk))
-    on_disk = simulate(trace, server, ONE_SECOND_STEPS)
+    on_disk = simulate(Run(trace=trace, server=server, step_time=ONE_SECOND_STEPS))
     assert [(use.name, use.evictions, use.peak_blocks) for use in on_disk.tiers] == [
         ("host memory", 0, 0),
         ("disk", 1, 2),
     ]
     assert on_disk.makespan_s == 9 + 2 * 4 * 0.5
-    again = simulate(trace, replace(server, tiers=(host,)), ONE_SECOND_STEPS)
+    again = simulate(Run(trace=trace, server=replace(server, tiers=(host,)), step_time=ONE_SECOND_STEPS))
     assert (again.preemptions, again.tiers[0].evictions, again.makespan_s) == (1, 0, 9)
 
 
@@ -155,7 +176,9 @@ def test_littles_law_in_a_closed_loop(schedule: Schedule) -> None:
     """N = X · R: with eight users who ask again at once, eight are inside, but for the end when no more is asked."""
     trace = synthetic_trace(4_000, Lengths(median_tokens=10), Lengths(median_tokens=40, sigma=0.5, max_tokens=300))
     step_time = affine_step_time(slots=6, fixed_s=0.01, per_sequence_s=0.001, per_prompt_token_s=1e-4)
-    outcome = simulate(trace, Server(schedule=schedule, slots=6), step_time, closed_loop_users=8)
+    outcome = simulate(
+        Run(trace=trace, server=Server(schedule=schedule, slots=6), step_time=step_time, closed_loop_users=8)
+    )
     assert outcome.requests_per_s * outcome.latency.mean_s == pytest.approx(outcome.mean_in_system)
     assert outcome.mean_in_system == pytest.approx(8, rel=0.01)
 
@@ -175,7 +198,7 @@ def test_waiting_for_a_slot_is_an_m_g_c_queue_where_steps_do_not_depend_on_the_l
         output_tokens=sample,
     )
     step_time = affine_step_time(slots=slots, fixed_s=step_s)
-    outcome = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=slots), step_time)
+    outcome = simulate(Run(trace=trace, server=Server(schedule=Schedule.CONTINUOUS, slots=slots), step_time=step_time))
     expected = waiting(rate, service_s, variation, slots)
     # The first token comes with the step that computes the prompt, and half a step passes before it can begin.
     waited = outcome.time_to_first_token.mean_s - 1.5 * step_s
@@ -194,15 +217,31 @@ def test_erlang_c_by_hand() -> None:
 def test_progress_reaches_the_last_request() -> None:
     seen: list[int] = []
     trace = synthetic_trace(50, Lengths(median_tokens=5), Lengths(median_tokens=5))
-    simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=8), ONE_SECOND_STEPS, progress=seen.append)
+    simulate(
+        Run(
+            trace=trace,
+            server=Server(schedule=Schedule.CONTINUOUS, slots=8),
+            step_time=ONE_SECOND_STEPS,
+            progress=seen.append,
+        )
+    )
     assert seen == list(range(1, 51))
 
 
 def test_bars_fill_the_slots() -> None:
     """The same two requests as a picture: static's short answer waits in its slot until the batch ends."""
     trace = Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(2, 3))
-    static = simulate(trace, Server(schedule=Schedule.STATIC, slots=2), ONE_SECOND_STEPS, bar_requests=2)
-    continuous = simulate(trace, Server(schedule=Schedule.CONTINUOUS, slots=2), ONE_SECOND_STEPS, bar_requests=2)
+    static = simulate(
+        Run(trace=trace, server=Server(schedule=Schedule.STATIC, slots=2), step_time=ONE_SECOND_STEPS, bar_requests=2)
+    )
+    continuous = simulate(
+        Run(
+            trace=trace,
+            server=Server(schedule=Schedule.CONTINUOUS, slots=2),
+            step_time=ONE_SECOND_STEPS,
+            bar_requests=2,
+        )
+    )
     drawn = [[(bar.slot, bar.phase, bar.start_s, bar.end_s) for bar in run.bars] for run in (static, continuous)]
     assert drawn[0] == [
         (0, "prefill", 0, 1),

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.batching.continuous import ContinuousServer
-from planner.batching.outcome import Timings
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
-from planner.batching.static import run_static
+from planner.batching.simulate import timings_of
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.trace import Trace
 from planner.paging import blocks_for
@@ -67,12 +67,6 @@ def servers(draw: st.DrawFn, trace: Trace, schedules: tuple[Schedule, ...] = tup
     )
 
 
-def timings_of(trace: Trace, server: Server, step_time: StepTime, users: int | None = None) -> Timings:
-    if server.schedule is Schedule.STATIC:
-        return run_static(trace, server, step_time, users)
-    return ContinuousServer(trace, server, step_time, users).run()
-
-
 @given(st.data(), traces())
 def test_jumping_over_steps_equals_taking_each(data: st.DataObject, trace: Trace) -> None:
     server = data.draw(servers(trace))
@@ -80,7 +74,7 @@ def test_jumping_over_steps_equals_taking_each(data: st.DataObject, trace: Trace
     users = data.draw(st.none() | st.integers(1, 6))
     naive = NaiveServer(trace, server, step_time, users)
     requests = naive.run()
-    timings = timings_of(trace, server, step_time, users)
+    timings = timings_of(Run(trace=trace, server=server, step_time=step_time, closed_loop_users=users))
     assert timings.starts == [request.start for request in requests]
     assert timings.first_tokens == [request.first_token for request in requests]
     assert timings.finishes == [request.finish for request in requests]
@@ -94,7 +88,7 @@ def test_jumping_over_steps_equals_taking_each(data: st.DataObject, trace: Trace
 @given(st.data(), traces(max_requests=40))
 def test_every_request_and_every_block_comes_back(data: st.DataObject, trace: Trace) -> None:
     server = data.draw(servers(trace, (Schedule.CONTINUOUS, Schedule.CHUNKED)))
-    run = ContinuousServer(trace, server, data.draw(step_times(server.slots)))
+    run = ContinuousServer(Run(trace=trace, server=server, step_time=data.draw(step_times(server.slots))))
     timings = run.run()
     assert run.pool.free == run.pool.size
     assert run.pool.phases == [0] * server.block_tokens
@@ -120,6 +114,8 @@ def test_continuous_never_ends_later_than_static(data: st.DataObject, trace: Tra
         per_context_token_s=NS * data.draw(st.sampled_from([0, 0.01, 0.3])),
         per_prompt_token_s=NS * data.draw(st.sampled_from([0, 0.1, 0.7])),
     )
-    static = timings_of(trace, Server(schedule=Schedule.STATIC, slots=slots), step_time)
-    continuous = timings_of(trace, Server(schedule=Schedule.CONTINUOUS, slots=slots), step_time)
+    static = timings_of(Run(trace=trace, server=Server(schedule=Schedule.STATIC, slots=slots), step_time=step_time))
+    continuous = timings_of(
+        Run(trace=trace, server=Server(schedule=Schedule.CONTINUOUS, slots=slots), step_time=step_time)
+    )
     assert max(continuous.finishes) <= max(static.finishes)

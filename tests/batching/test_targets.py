@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
@@ -56,10 +57,12 @@ def test_the_rate_meets_the_target_and_a_64th_more_does_not(target: Target) -> N
     found = sustained(requests(400), SERVER, STEP_TIME, target)
     assert found.outcome is not None
     assert target.missed(found.outcome) is None
-    assert found.outcome == simulate(at_rate(requests(400), found.rate_per_s), SERVER, STEP_TIME)
+    assert found.outcome == simulate(
+        Run(trace=at_rate(requests(400), found.rate_per_s), server=SERVER, step_time=STEP_TIME)
+    )
     octave = 2.0 ** -next(n for n in range(11) if found.saturated_per_s / 2**n <= found.rate_per_s)
     above = at_rate(requests(400), found.rate_per_s + octave * found.saturated_per_s / 64)
-    assert target.missed(simulate(above, SERVER, STEP_TIME)) == found.limit
+    assert target.missed(simulate(Run(trace=above, server=SERVER, step_time=STEP_TIME))) == found.limit
 
 
 def test_a_target_that_a_lone_request_misses_is_met_at_no_rate() -> None:

@@ -11,6 +11,7 @@ from statistics import mean
 
 from planner import performance_presets
 from planner.batching.continuous import ContinuousServer
+from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.step_time import TICKS_PER_S
 from planner.batching.trace import Trace
@@ -63,10 +64,12 @@ def _closed_loop(row: Row, model: Model, constants: SpeedConstants) -> tuple[flo
     prompt, output, users = (int(row[key]) for key in ("prompt_tokens", "output_tokens", "concurrency"))
     count = max(6 * users, 8)
     run = ContinuousServer(
-        Trace(arrivals_s=(0.0,) * count, prompt_tokens=(prompt,) * count, output_tokens=(output,) * count),
-        Server(schedule=Schedule.CHUNKED, slots=users, max_num_batched_tokens=STEP_TOKENS),
-        step_time(model, constants, users, prompt + output // 2),
-        closed_loop_users=users,
+        Run(
+            trace=Trace(arrivals_s=(0.0,) * count, prompt_tokens=(prompt,) * count, output_tokens=(output,) * count),
+            server=Server(schedule=Schedule.CHUNKED, slots=users, max_num_batched_tokens=STEP_TOKENS),
+            step_time=step_time(model, constants, users, prompt + output // 2),
+            closed_loop_users=users,
+        )
     ).run()
     waits, stays = (
         mean([end - arrival for end, arrival in zip(ends, run.arrivals, strict=True)][users:]) / TICKS_PER_S
