@@ -40,6 +40,16 @@ def columns(header: Sequence[str], names: Sequence[str]) -> tuple[int, ...] | No
     return tuple(header.index(column_name(name)) for name in names)
 
 
+def separators() -> str:
+    """What may stand between columns, for complaints.
+
+    >>> separators()
+    'commas, semicolons or tabs'
+    """
+    *first, last = SEPARATORS.values()
+    return f"{', '.join(first)} or {last}"
+
+
 def decimal(text: str) -> float:
     """A number with a decimal point, or a comma as many spreadsheets write it; raises ValueError for neither.
 

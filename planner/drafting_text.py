@@ -60,8 +60,7 @@ def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
     if best is points[0]:
         first = f"None of these drafts makes {counted(users, 'request')} faster."
     else:
-        lost = "" if best.lost_tokens is None else f" and takes {best.lost_tokens:,} of {_tokens(points[0])} tokens"
-        first = f"{best.draft} gives {_range(best)} times the speed{lost} of context for each of {users:,}."
+        first = f"{best.draft} gives {_range(best)} times the speed{_lost(points[0], best, users)}."
     lines = [
         if_it_did(first, best.fits),
         "",
@@ -79,6 +78,15 @@ def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
         )
     lines += [f"Note: {warning}" for point in points for warning in point.warnings]
     return "\n".join([*lines, "Note: ranges are those of published speed-ups, and of the speed model."])
+
+
+def _lost(plain: DraftPoint, best: DraftPoint, users: int) -> str:
+    """What *best* takes of the context; nothing where there is none to take."""
+    if best.lost_tokens is None or not plain.max_context_tokens:
+        return ""
+    if not best.lost_tokens:
+        return f" and takes no context: {plain.max_context_tokens:,} tokens stay for each of {users:,}"
+    return f" and takes {best.lost_tokens:,} of {plain.max_context_tokens:,} tokens of context for each of {users:,}"
 
 
 def _tokens(point: DraftPoint) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from planner.batching.outcome import Outcome, Spread
 from planner.batching.queueing import Waiting, WhyNoFormula
-from planner.units import counted, format_seconds
+from planner.units import counted, format_error, format_seconds
 
 
 def outcome_text(
@@ -17,8 +17,10 @@ def outcome_text(
 ) -> str:
     """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used."""
     lines = [
-        f"{counted(outcome.requests, 'request')} in {format_seconds(outcome.makespan_s)}: "
-        f"{outcome.output_tokens_per_s:,.1f} tokens/s, {outcome.requests_per_s:,.2f} requests/s.",
+        f"An answer takes {format_seconds(outcome.latency.mean_s)} on average, its first token "
+        f"{format_seconds(outcome.time_to_first_token.mean_s)}; {counted(outcome.requests, 'request')} in "
+        f"{format_seconds(outcome.makespan_s)}: {outcome.output_tokens_per_s:,.1f} tokens/s, "
+        f"{outcome.requests_per_s:,.2f} requests/s.",
         *_ends_lines(ends, error),
         "",
         f"  {'':22} {'mean':>10} {'p50':>10} {'p95':>10} {'p99':>10} {'longest':>10}",
@@ -57,8 +59,9 @@ def _ends_lines(ends: tuple[Outcome, Outcome] | None, error: float) -> list[str]
         return []
     fast, slow = ends
     return [
-        f"Steps may take {error:.0%} more or less: {slow.output_tokens_per_s:,.1f} to {fast.output_tokens_per_s:,.1f} "
-        f"tokens/s, answers within {format_seconds(fast.latency.p95_s)} to {format_seconds(slow.latency.p95_s)} (95%)."
+        f"Steps may be off by {format_error(error)}: {slow.output_tokens_per_s:,.1f} to "
+        f"{fast.output_tokens_per_s:,.1f} tokens/s, answers within {format_seconds(fast.latency.p95_s)} to "
+        f"{format_seconds(slow.latency.p95_s)} (95%)."
     ]
 
 

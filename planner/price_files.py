@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner import presets
 from planner.cost import read_price
-from planner.csv_rows import SEPARATORS, columns, decimal, read_rows
+from planner.csv_rows import columns, decimal, read_rows, separators
 from planner.errors import BadFile
 from planner.units import shorten
 
@@ -70,10 +70,7 @@ def _csv_entries(text: str, shown: str) -> Iterator[tuple[str, str, object]]:
         header, rows = read_rows(io.StringIO(text))
         found = columns(header, COLUMNS)
         if found is None:
-            raise BadFile(
-                f"{shown} needs the columns {' and '.join(COLUMNS)}, once each, between "
-                f"{', '.join(SEPARATORS.values())}."
-            )
+            raise BadFile(f"{shown} needs the columns {' and '.join(COLUMNS)}, once each, between {separators()}.")
         for number, row in enumerate(rows, start=2):
             if row:
                 name, price = (row[place] if place < len(row) else "" for place in found)

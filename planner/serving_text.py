@@ -35,10 +35,10 @@ def _answer(best: ServingOption, question: ServingQuestion) -> str:
             f"A request alone just meets the target on {cards} (TTFT p95 {format_seconds(best.first_token_s)}, a token "
             f"{format_seconds(best.token_s)}), and at the slow end of the range misses it: {best.limit}."
         )
+    left = f"{_rates(best.rate_lost_per_s)}, {counted(best.users_lost, 'user')}" if best.rate_lost_per_s else "nothing"
     return (
         f"{_rates(best.rate_per_s)} ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
-        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {_rates(best.rate_lost_per_s)}, "
-        f"{counted(best.users_lost, 'user')}."
+        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {left}."
     )
 
 

@@ -83,6 +83,8 @@ def trade_sentence(points: Sequence[DraftPoint], users: int, asked_tokens: int) 
         return "None of these drafts makes it faster, so none is worth its memory."
     if plain.max_context_tokens is None or best.max_context_tokens is None:
         return f"{_gives(best)}. Memory sets no limit to the context."
+    if not plain.max_context_tokens:
+        return f"{_gives(best)}. Without a draft there is no room for any context, so there is none to lose."
     lost = best.lost_tokens or 0
     sentence = _gives(best)
     if not lost:

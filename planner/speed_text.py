@@ -5,7 +5,7 @@ from planner.speed.answer import Rate, SpeedAnswer
 from planner.speed.constants import Seconds
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
-from planner.units import format_figure, format_seconds
+from planner.units import format_error, format_figure, format_seconds
 
 _SHARED = ("weights", "fixed")
 """What a step does once for all users."""
@@ -115,13 +115,14 @@ def phase_name(phase: Phase) -> str:
 
 def error_sentence(result: SpeedAnswer, error: float, calibrated: bool) -> str:
     """What the shaded range is."""
+    shaded = f"Shaded: {format_error(error)}"
     if result.family == MEASURED:
-        return f"Shaded: ±{error:.0%}, the most by which a pass of that machine was off that the profile had not seen."
+        return f"{shaded}, the most by which a pass of that machine was off that the profile had not seen."
     if calibrated:
-        return f"Shaded: ±{error:.0%}. Nine of ten measurements lay so near once one point of their machine was known."
+        return f"{shaded}. Nine of ten measurements lay so near once one point of their machine was known."
     engine, family = engine_name(result.engine), family_words(result.family)
     return (
-        f"Shaded: ±{error:.0%}. Nine of ten public measurements lay so near that this had not seen. How well {engine} "
+        f"{shaded}. Nine of ten public measurements lay so near that this had not seen. How well {engine} "
         f"uses such a card is taken from its measurements on {family}. Faster than memory can be read is never drawn."
     )
 

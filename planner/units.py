@@ -117,6 +117,15 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
 
 
+def format_error(error: float) -> str:
+    """How far off to both sides, from a share of 1: in percent, and beyond a doubling as a factor.
+
+    >>> format_error(0.19), format_error(48.2)
+    ('±19%', 'a factor of 49')
+    """
+    return f"±{error:.0%}" if error < 1 else f"a factor of {1 + error:,.0f}"
+
+
 def format_figure(value: float) -> str:
     """A rate or a price as short as people compare them: two digits, whole from ten on.
 

@@ -98,7 +98,7 @@ def test_a_trillion_is_answered_or_refused(words: list[str], option: str, capsys
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "has none of the column sets"),
+        (b"", "is empty"),
         (b"a,b,c\n1,2,3\n", "has none of the column sets"),
         (b"arrival_s,prompt_tokens,output_tokens\n", "has no request"),
         (b"arrival_s,prompt_tokens,output_tokens\nnan,5,5\n", "row 2"),

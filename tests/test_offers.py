@@ -160,7 +160,7 @@ def test_a_card_with_two_prices_is_refused_with_both_places(content: bytes, is_c
         (b"device,price_per_hour\n4090,cheap\n", True, "4090 = 'cheap' is not a price"),
         (b"device;price_per_hour\n4090;1,234\n", True, "4090 = '1,234' is not a price"),
         (b"device,price_per_hour\n4090,1e308\n", True, "4090 = 1e.308 is not a price"),
-        (b"device,device,price_per_hour\n4090,l4,1\n", True, "once each, between commas, semicolons, tabs"),
+        (b"device,device,price_per_hour\n4090,l4,1\n", True, "once each, between commas, semicolons or tabs"),
         (b"device,price_per_hour\n4090,nan\n", True, "4090 = nan is not a price"),
         (b"device,price_per_hour\n4090,-1\n", True, "4090 = -1.0 is not a price"),
         (b"\xff\xfe\x00\x01\x80", True, "is not text"),

@@ -114,8 +114,8 @@ def test_the_command_prints_what_the_library_says(capsys: pytest.CaptureFixture[
     words += ["--slots", "16", "--max-ttft", "1", "--max-time-per-token", "0.03", "--device-count", "2"]
     assert main([*words, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    lengths = (replace(lengths, max_tokens=2_000) for lengths in LENGTHS)
-    question = replace(QUESTION, trace=synthetic_trace(80, *lengths, 1.0), device_count=2)
+    lengths = (replace(lengths, max_tokens=10_000) for lengths in LENGTHS)
+    question = replace(QUESTION, trace=synthetic_trace(80, *lengths, 1.0, longest_request=2_000), device_count=2)
     found = serving_options(CHOICES, question, "vllm")
     assert [row["rate_per_s"] for row in printed] == [option.rate_per_s for option in found]
     assert main([*words, "--rate", "5"]) == 0
@@ -201,7 +201,7 @@ def test_a_long_prompt_that_just_misses_takes_no_number_of_cards(capsys: pytest.
     assert main([*words, "--rate", "1"]) == 1
     text = capsys.readouterr().out
     assert "No number of such replicas surely takes 1 request/s" in text
-    assert "Note: Drawn: 1,024 requests, prompts of 512 and answers of 128 tokens at the median, sigma 1;" in text
+    assert "Note: Drawn: 1,024 requests, prompts of 1,024 and answers of 256 tokens at the median, sigma 1;" in text
 
 
 def test_what_no_request_reached_has_no_times(capsys: pytest.CaptureFixture[str]) -> None:

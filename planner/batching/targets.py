@@ -72,14 +72,21 @@ class Sustained:
         return HARDLY * self.rate_per_s < self.saturated_per_s
 
 
-def few_requests(requests: int, slots: int) -> tuple[str, ...]:
+def enough_requests(slots: int) -> int:
+    """So many requests fill *slots* for a while, and have a 95th percentile."""
+    return max(ENOUGH, MANY * slots)
+
+
+def few_requests(requests: int, slots: int = 0) -> tuple[str, ...]:
     """That percentiles of so few *requests* rest on a handful of them, or *slots* are hardly full; nothing of many."""
-    enough = max(ENOUGH, MANY * slots)
+    enough = enough_requests(slots)
     if requests >= enough:
         return ()
     why = []
     if requests < ENOUGH:
-        why.append(f"the 95th percentile rests on the slowest {max(1, requests - ceil(0.95 * requests)):,} alone")
+        slowest = requests - ceil(0.95 * requests) + 1
+        rests = "is the slowest one's" if slowest == 1 else f"rests on the {slowest:,} slowest alone"
+        why.append(f"the 95th percentile {rests}")
     if requests < MANY * slots:
         why.append(f"a server with {counted(slots, 'slot')} is hardly ever full")
     return (f"Of {counted(requests, 'request')} {' and '.join(why)}: give {enough:,} or more for a figure to rely on.",)

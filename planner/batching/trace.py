@@ -86,22 +86,57 @@ def synthetic_trace(
     requests_per_s: float | None = None,
     seed: int = 0,
     shared_prefix_tokens: int = 0,
+    longest_request: int | None = None,
 ) -> Trace:
     """*requests* drawn by *seed*: Poisson arrivals at *requests_per_s*, or all present at the start without a rate.
 
     A seed's lengths are the same at every rate, and its arrivals come in the same rhythm, faster or slower.
     Where all prompts begin with the same *shared_prefix_tokens*, none is shorter than these and one token of its own.
+    No request has more than *longest_request* tokens, as ``max_model_len`` has it: a prompt leaves room for the median
+    answer, and an answer ends with the room that its prompt leaves.
     """
     if not 1 <= requests <= MAX_REQUESTS:
         raise PlannerError(f"requests = {requests:,} is not possible: it must be between 1 and {MAX_REQUESTS:,}.")
     random_numbers = random.Random(seed)
     prompt_tokens = tuple(max(shared_prefix_tokens + 1, t) for t in prompts.draw(requests, random_numbers))
     output_tokens = outputs.draw(requests, random_numbers)
+    if longest_request is not None:
+        longest_prompt = longest_request - outputs.median_tokens
+        if longest_prompt < max(prompts.median_tokens, shared_prefix_tokens + 1):
+            raise PlannerError(
+                f"Of at most {longest_request:,} tokens, an answer of {outputs.median_tokens:,} leaves no room for a "
+                f"prompt of {max(prompts.median_tokens, shared_prefix_tokens + 1):,}: ask for a longer request."
+            )
+        prompt_tokens = tuple(min(longest_prompt, tokens) for tokens in prompt_tokens)
+        output_tokens = tuple(
+            min(longest_request - prompt, answer) for prompt, answer in zip(prompt_tokens, output_tokens, strict=True)
+        )
     return Trace(
         arrivals_s=poisson_arrivals(requests, requests_per_s, random_numbers),
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
         source=f"drawn with seed {seed}",
+    )
+
+
+def repeated(trace: Trace, least_requests: int) -> Trace:
+    """*trace* again and again in its own rhythm, until it has *least_requests* or more; a longer one as it is.
+
+    Between two rounds the mean gap between requests passes, so that their rate stays as it is; a single one comes every
+    second.
+    """
+    count = len(trace)
+    rounds = -(-least_requests // count)
+    if rounds <= 1:
+        return trace
+    first, last = trace.arrivals_s[0], trace.arrivals_s[-1]
+    period = (last - first) * count / (count - 1) if count > 1 else 1.0
+    return Trace(
+        arrivals_s=tuple(turn * period + arrival for turn in range(rounds) for arrival in trace.arrivals_s),
+        prompt_tokens=rounds * trace.prompt_tokens,
+        output_tokens=rounds * trace.output_tokens,
+        source=trace.source,
+        skipped=trace.skipped,
     )
 
 

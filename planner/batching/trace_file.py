@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import isfinite
 
 from planner.batching.trace import MAX_REQUESTS, Trace
-from planner.csv_rows import SEPARATORS, columns, decimal, read_rows
+from planner.csv_rows import columns, decimal, read_rows, separators
 from planner.errors import BadFile
 from planner.units import shorten
 
@@ -63,10 +63,12 @@ def _columns(header: Sequence[str], file: str) -> tuple[int, ...]:
         found = columns(header, (layout.arrival, layout.prompt, layout.output))
         if found is not None:
             return found
+    if not any(header):
+        raise BadFile(f"{shorten(file)} is empty: a trace begins with the names of its columns, then a line a request.")
     known = "; ".join(f"{layout.arrival}, {layout.prompt}, {layout.output}" for layout in _LAYOUTS)
     raise BadFile(
         f"{shorten(file)} has none of the column sets that a trace may have: {known}. Name its columns so in the first "
-        f"line, once each, between {', '.join(SEPARATORS.values())}."
+        f"line, once each, between {separators()}."
     )
 
 
@@ -81,12 +83,13 @@ def _read_rows(
         if len(requests) == limit:
             break
         try:
-            prompt, output = int(row[places[1]]), int(row[places[2]])
+            if len(row) <= max(places):
+                raise ValueError(f"it ends before column {max(places) + 1}")
             arrival = _seconds(row[places[0]])
-            if not isfinite(arrival) or min(prompt, output) < 0:
-                raise ValueError(row)
-        except (ValueError, IndexError) as error:
-            raise BadFile(f"{shorten(file)}, row {number}: {shorten(','.join(row))!r} is not a request.") from error
+            prompt, output = _tokens("prompt", row[places[1]]), _tokens("answer", row[places[2]])
+        except ValueError as error:
+            line = shorten(",".join(row))
+            raise BadFile(f"{shorten(file)}, row {number}: {line!r} is not a request: {error}.") from error
         if prompt > 0 and output > 0:
             requests.append((arrival, prompt, output))
         else:
@@ -94,15 +97,28 @@ def _read_rows(
     return requests, skipped
 
 
+def _tokens(name: str, text: str) -> int:
+    """A whole number of tokens; raises ValueError saying what of the *name* is wrong."""
+    try:
+        tokens = int(text)
+    except ValueError:
+        raise ValueError(f"its {name} {shorten(text)!r} is no whole number of tokens") from None
+    if tokens < 0:
+        raise ValueError(f"its {name} has {tokens:,} tokens")
+    return tokens
+
+
 def _seconds(text: str) -> float:
     """Seconds as a number, or a date and time; one without a zone is UTC, for only differences count."""
     readers: tuple[Callable[[str], float], ...] = (decimal, _date_seconds)
     for reader in readers:
         try:
-            return reader(text)
+            seconds = reader(text)
         except ValueError:
             continue
-    raise ValueError(text)
+        if isfinite(seconds):
+            return seconds
+    raise ValueError(f"its arrival {shorten(text)!r} is neither seconds nor a date and time")
 
 
 def _date_seconds(text: str) -> float:

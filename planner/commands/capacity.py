@@ -2,14 +2,21 @@ import argparse
 from dataclasses import asdict, replace
 
 from planner.answer import beyond_model
-from planner.batching.targets import MANY, Target
-from planner.batching.trace import check_rate, longest_tokens
+from planner.batching.targets import Target, enough_requests
+from planner.batching.trace import check_rate, longest_tokens, repeated
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, speed_engine, unused_in_speed
-from planner.commands.requests import LEAST_REQUESTS, add_requests, drawn_words, requests_from, unused_requests
+from planner.commands.requests import (
+    LEAST_REQUESTS,
+    add_requests,
+    drawn_words,
+    repeated_words,
+    requests_from,
+    unused_requests,
+)
 from planner.commands.shape import add_shape, server_wish
 from planner.errors import PlannerError
 from planner.export import to_json
@@ -60,10 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     choices = choices_from(arguments, device_count=None)
     wish = server_wish(arguments)
     slots = server_shape(choose(replace(choices, users=1)).deployment, wish, USUAL_SLOTS).slots
-    if arguments.requests is None and arguments.trace is None:
-        arguments.requests = max(LEAST_REQUESTS, MANY * slots)
+    enough = enough_requests(slots)
+    is_drawn = arguments.trace is None and arguments.workload is None
+    if arguments.requests is None and is_drawn:
+        arguments.requests = max(LEAST_REQUESTS, enough)
+    given = requests_from(arguments, 1.0)
     question = ServingQuestion(
-        trace=requests_from(arguments, 1.0),
+        trace=given if is_drawn else repeated(given, enough),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
         device_count=arguments.device_count,
         node_devices=arguments.node_devices,
@@ -78,9 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.serving_text import serving_text
 
         lengths = (arguments.prompt, arguments.output, arguments.sigma)
-        is_drawn = arguments.trace is None and arguments.workload is None
         notes = (
-            *((drawn_words(question.trace, *lengths),) if is_drawn else ()),
+            *((drawn_words(given, *lengths),) if is_drawn else ()),
+            *((repeated_words(len(given), len(question.trace)),) if question.trace is not given else ()),
             *options[0].notes,
             *beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace)),
         )

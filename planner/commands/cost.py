@@ -12,19 +12,20 @@ from planner.commands.exports import add_format, rows_as, write
 from planner.commands.given import Unused
 from planner.commands.options import add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
-from planner.commands.requests import drawn_words, requests_drawn
+from planner.commands.requests import OUTPUT, PROMPT, SIGMA, drawn_words, requests_drawn
 from planner.cost import Cost, cost
 from planner.deployment import Workload
 from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.model_files import load_model
 from planner.offers import Offer, find_offers
 from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.price_files import load_prices
 from planner.rate_offers import RateOffer, find_rate_offers
 from planner.served import USUAL_SLOTS
-from planner.server_shape import ShapeWish
+from planner.server_shape import ShapeWish, server_shape
 from planner.serving import ServingQuestion
 from planner.verdict import as_if
 
@@ -43,8 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=8, help="requests that decode together; default 8")
-    parser.add_argument("--prompt", type=whole, default=1_024, help="tokens of a prompt; default 1,024")
-    parser.add_argument("--output", type=whole, default=256, help="tokens of an answer; default 256")
+    parser.add_argument("--prompt", type=whole, default=PROMPT, help="tokens of a prompt; default 1,024")
+    parser.add_argument("--output", type=whole, default=OUTPUT, help="tokens of an answer; default 256")
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument(
         "--watts", type=number, help="what one device draws; default: by the limit of its power, where known"
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     many.add_argument("--max-ttft", type=number, help="seconds to the first token, at most")
     many.add_argument("--rate", type=number, help="requests a second instead of users: 95 of 100 within the latency")
     many.add_argument("--max-time-per-token", type=number, help="with --rate: seconds between tokens, at most")
-    many.add_argument("--sigma", type=number, default=1.0, help="with --rate: spread of the lengths; default 1")
+    many.add_argument("--sigma", type=number, default=SIGMA, help="with --rate: spread of the lengths; default 1")
     many.add_argument(
         "--slots",
         type=whole,
@@ -171,12 +172,20 @@ def _question(arguments: argparse.Namespace) -> ServingQuestion:
     """What --rate asks of the cards."""
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
-    slots = USUAL_SLOTS if arguments.slots is None else arguments.slots
+    wish = ShapeWish(slots=arguments.slots)
     return ServingQuestion(
-        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, slots),
+        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, _most_slots(arguments, wish)),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
-        replica=ShapeWish(slots=arguments.slots),
+        replica=wish,
     )
+
+
+def _most_slots(arguments: argparse.Namespace, wish: ShapeWish) -> int:
+    """Of a replica on any card of the table: as many as the requests must fill."""
+    free, prices = choices_from(arguments).without_cards(), load_prices(arguments.prices)
+    model = load_model(free.model, free.online)
+    chosen = (choose(replace(free, device=device), model) for device in prices)
+    return max(server_shape(each.deployment, wish, USUAL_SLOTS).slots for each in chosen)
 
 
 def _rate_offers(arguments: argparse.Namespace, question: ServingQuestion) -> list[RateOffer]:

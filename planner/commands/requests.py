@@ -13,8 +13,10 @@ from planner.performance_presets import find_request_set
 from planner.units import counted, shorten
 
 LEAST_REQUESTS = 1_024
+PROMPT, OUTPUT, SIGMA = 1_024, 256, 1.0
+"""Of a request where nothing is said, for every command: a chat with some history, and its spread."""
 LONGEST = 8_192
-"""Drawn prompts and answers are no longer, unless asked for."""
+"""Tokens of a drawn request, at most, unless asked for; twice the median one where that is more."""
 
 
 def add_requests(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +25,16 @@ def add_requests(parser: argparse.ArgumentParser) -> None:
     requests.add_argument("--trace", type=Path, help="CSV with arrival, prompt and output; also Azure's and BurstGPT's")
     requests.add_argument("--workload", help="a named set of lengths, such as skewed-64")
     requests.add_argument("--requests", type=whole, help="how many to draw, or to read from the trace")
-    requests.add_argument("--prompt", type=whole, default=512, help="median prompt in tokens; default 512")
-    requests.add_argument("--output", type=whole, default=128, help="median answer in tokens; default 128")
+    requests.add_argument("--prompt", type=whole, default=PROMPT, help="median prompt in tokens; default 1,024")
+    requests.add_argument("--output", type=whole, default=OUTPUT, help="median answer in tokens; default 256")
     requests.add_argument(
-        "--sigma", type=number, default=1.0, help="spread of lognormal lengths, 0: all equal; default 1"
+        "--sigma", type=number, default=SIGMA, help="spread of lognormal lengths, 0: all equal; default 1"
     )
-    requests.add_argument("--longest", type=whole, default=LONGEST, help="no prompt or answer is longer; default 8,192")
+    requests.add_argument(
+        "--longest",
+        type=whole,
+        help="tokens of the longest request, prompt and answer; default 8,192, or twice the median one",
+    )
     requests.add_argument("--seed", type=whole, default=0)
 
 
@@ -53,14 +59,14 @@ def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -
     if arguments.trace is not None:
         found = _read(arguments.trace, arguments.requests)
         return found if requests_per_s is None else at_rate(found, requests_per_s)
-    longest = arguments.longest if arguments.sigma else max(arguments.prompt, arguments.output, LONGEST)
     return synthetic_trace(
         arguments.requests,
-        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma, max_tokens=longest),
-        Lengths(median_tokens=arguments.output, sigma=arguments.sigma, max_tokens=longest),
+        Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma),
+        Lengths(median_tokens=arguments.output, sigma=arguments.sigma),
         requests_per_s,
         arguments.seed,
         getattr(arguments, "shared_prefix", 0),
+        _longest(arguments.prompt, arguments.output) if arguments.longest is None else arguments.longest,
     )
 
 
@@ -68,10 +74,15 @@ def requests_drawn(prompt_tokens: int, output_tokens: int, sigma: float, slots: 
     """As many as keep *slots* full for a while, one a second, with seed 0."""
     return synthetic_trace(
         max(LEAST_REQUESTS, MANY * slots),
-        Lengths(median_tokens=prompt_tokens, sigma=sigma, max_tokens=max(LONGEST, prompt_tokens)),
-        Lengths(median_tokens=output_tokens, sigma=sigma, max_tokens=max(LONGEST, output_tokens)),
+        Lengths(median_tokens=prompt_tokens, sigma=sigma),
+        Lengths(median_tokens=output_tokens, sigma=sigma),
         requests_per_s=1.0,
+        longest_request=_longest(prompt_tokens, output_tokens),
     )
+
+
+def _longest(prompt_tokens: int, output_tokens: int) -> int:
+    return max(LONGEST, 2 * (prompt_tokens + output_tokens))
 
 
 def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: float) -> str:
@@ -79,6 +90,14 @@ def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: flo
     return (
         f"Drawn: {counted(len(trace), 'request')}, prompts of {prompt_tokens:,} and answers of {output_tokens:,} "
         f"tokens at the median, sigma {sigma:g}; --prompt, --output and --sigma say otherwise."
+    )
+
+
+def repeated_words(requests: int, repeats: int) -> str:
+    """That few requests stand for many."""
+    return (
+        f"{counted(requests, 'request')}, repeated in the same rhythm until there are {repeats:,}, so that the server "
+        "is full for a while: other requests would give other figures."
     )
 
 

@@ -8,6 +8,7 @@ from planner.batching.queueing import Waiting, waiting_by_formula
 from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
+from planner.batching.targets import few_requests
 from planner.batching_text import range_words
 from planner.commands import DONE
 from planner.commands.given import Unused
@@ -140,16 +141,17 @@ def run(arguments: argparse.Namespace) -> int:
     formula = None
     if arguments.rate is not None:
         formula = waiting_by_formula(outcome, server, steps.times, arguments.rate, at_random=arguments.trace is None)
+    warnings = (*steps.warnings, *few_requests(len(trace)))
     if arguments.json:
         fast, slow = ends or (None, None)
         holds = isinstance(formula, Waiting)
         shown = asdict(outcome) | {"waiting_by_formula": formula if holds else None, "step_error": steps.error}
         shown |= {"no_formula": None if holds else formula}
-        print(to_json(shown | {"fast": fast, "slow": slow, "warnings": steps.warnings}))
+        print(to_json(shown | {"fast": fast, "slow": slow, "warnings": warnings}))
     else:
         from planner.outcome_text import outcome_text
 
-        print(outcome_text(outcome, formula, ends, steps.error, trace.skipped, steps.warnings))
+        print(outcome_text(outcome, formula, ends, steps.error, trace.skipped, warnings))
     return DONE
 
 

@@ -84,7 +84,7 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
         note += " The range is as wide as holds what was measured."
     elif off > constants.p90_error:
         error = constants.calibrated_p90_error
-        note = f"What was measured is {off:.0%} off what is known of such machines: is all else as it was asked?"
+        note = f"What was measured is {_off_words(off)} what is known of such machines: is all else as it was asked?"
     return replace(
         found,
         median_error=min(error, constants.median_error, constants.calibrated_median_error),
@@ -93,6 +93,15 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
         calibrated_by=len(points),
         note=note,
     )
+
+
+def _off_words(off: float) -> str:
+    """A relative error in words: a share while that says something, then how many times.
+
+    >>> _off_words(0.33), _off_words(48_866.36)
+    ('33% off', '48,867 times off')
+    """
+    return f"{off:.0%} off" if off < 1 else f"{1 + off:,.0f} times off"
 
 
 def _furthest(constants: SpeedConstants, points: Sequence[Measured]) -> float:

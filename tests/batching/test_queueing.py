@@ -54,8 +54,8 @@ def test_every_reason_is_tried_here() -> None:
 @pytest.mark.parametrize(
     ("requests", "slots", "words"),
     [
-        (40, 4, ("Of 40 requests the 95th percentile rests on the slowest 2 alone: give 400 or more",)),
-        (1, 1, ("Of 1 request the 95th percentile rests on the slowest 1 alone and a server with 1 slot is hardly",)),
+        (40, 4, ("Of 40 requests the 95th percentile rests on the 3 slowest alone: give 400 or more",)),
+        (1, 1, ("Of 1 request the 95th percentile is the slowest one's and a server with 1 slot is hardly",)),
         (500, 256, ("Of 500 requests a server with 256 slots is hardly ever full: give 1,024 or more",)),
         (400, 100, ()),
         (1_024, 256, ()),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.batching.server import Schedule, Server
-from planner.batching.trace import Lengths, Trace, synthetic_trace
+from planner.batching.trace import Lengths, Trace, repeated, synthetic_trace
 from planner.batching.trace_file import read_trace
 from planner.cli import main
 from planner.errors import BadFile, PlannerError
@@ -64,14 +64,18 @@ def test_arrivals_with_a_decimal_comma_are_read_and_thousands_are_not_guessed() 
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        ([], "trace.csv has none of the column sets"),
+        ([], "trace.csv is empty: a trace begins with the names of its columns"),
         (["a,b,c", "1,2,3"], "trace.csv has none of the column sets"),
-        (["arrival,Arrival,prompt,output", "1,2,3,4"], "once each, between commas, semicolons, tabs"),
+        (["arrival,Arrival,prompt,output", "1,2,3,4"], "once each, between commas, semicolons or tabs"),
         (["arrival_s,prompt_tokens,output_tokens"], "trace.csv has no request"),
-        (["arrival_s,prompt_tokens,output_tokens", "0,1"], "row 2: '0,1' is not a request"),
-        (["arrival_s,prompt_tokens,output_tokens", "soon,1,1"], "row 2: 'soon,1,1' is not a request"),
-        (["arrival_s,prompt_tokens,output_tokens", "nan,1,1"], "row 2: 'nan,1,1' is not a request"),
-        (["arrival_s,prompt_tokens,output_tokens", "0,1.5,1"], "row 2: '0,1.5,1' is not a request"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1"], "row 2: '0,1' is not a request: it ends before column 3"),
+        (
+            ["arrival_s,prompt_tokens,output_tokens", "soon,1,1"],
+            "row 2: 'soon,1,1' is not a request: its arrival 'soon' is neither seconds nor a date and time",
+        ),
+        (["arrival_s,prompt_tokens,output_tokens", "nan,1,1"], "its arrival 'nan' is neither seconds nor a date"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1.5,1"], "its prompt '1.5' is no whole number of tokens"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1,-3"], "its answer has -3 tokens"),
     ],
 )
 def test_what_is_no_trace_is_refused(lines: list[str], sentence: str) -> None:
@@ -85,6 +89,26 @@ def test_a_seed_gives_the_same_requests_again() -> None:
     assert draw(1) == draw(1)
     assert draw(1).arrivals_s != draw(2).arrivals_s
     assert set(draw(1).output_tokens) == {20}
+
+
+def test_no_request_is_longer_than_the_longest() -> None:
+    lengths = Lengths(median_tokens=100, sigma=2), Lengths(median_tokens=20, sigma=2)
+    free, cut = synthetic_trace(200, *lengths), synthetic_trace(200, *lengths, longest_request=150)
+    for before, prompt, answer in zip(free.prompt_tokens, cut.prompt_tokens, cut.output_tokens, strict=True):
+        assert prompt == min(before, 150 - 20)
+        assert 1 <= answer <= 150 - prompt
+    with pytest.raises(PlannerError, match="an answer of 20 leaves no room for a prompt of 100"):
+        synthetic_trace(200, *lengths, longest_request=119)
+
+
+def test_a_short_trace_is_repeated_in_its_rhythm() -> None:
+    trace = Trace(arrivals_s=(0.0, 1.0, 4.0), prompt_tokens=(1, 2, 3), output_tokens=(4, 5, 6))
+    again = repeated(trace, 4)
+    assert again.arrivals_s == (0.0, 1.0, 4.0, 6.0, 7.0, 10.0)  # the mean gap of 2 s between the rounds
+    assert (again.prompt_tokens, again.output_tokens) == ((1, 2, 3, 1, 2, 3), (4, 5, 6, 4, 5, 6))
+    assert repeated(trace, 3) is trace
+    alone = Trace(arrivals_s=(5.0,), prompt_tokens=(1,), output_tokens=(1,))
+    assert repeated(alone, 2).arrivals_s == (5.0, 6.0)
 
 
 @pytest.mark.parametrize(
