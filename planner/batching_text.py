@@ -1,6 +1,6 @@
 """What a page says about schedules: who waits for whom, and what is left unused; ``**`` marks what to stress."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from planner.batching.gains import Gain, Range
 from planner.batching.outcome import Outcome, Spread
@@ -20,14 +20,13 @@ SAME = 1.05
 """Less than this is the same work."""
 
 
-def schedules_title(outcomes: Mapping[Schedule, Outcome], all_keep_up: bool = False) -> str:
+def schedules_title(static: Outcome, refilled: Outcome, all_keep_up: bool = False) -> str:
     """What refilling a free slot at once brings over waiting for the whole batch.
 
     Where *all_keep_up* with what comes, all do the same work in the end, and only how long it takes differs.
     """
-    static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
-    work = continuous.output_tokens_per_s / static.output_tokens_per_s
-    sooner = static.latency.mean_s / continuous.latency.mean_s
+    work = refilled.output_tokens_per_s / static.output_tokens_per_s
+    sooner = static.latency.mean_s / refilled.latency.mean_s
     if work >= SAME and not all_keep_up:
         return f"Refilling slots at once: {times(work)} times the work"
     if sooner >= SAME:
@@ -35,16 +34,34 @@ def schedules_title(outcomes: Mapping[Schedule, Outcome], all_keep_up: bool = Fa
     return "Refilling slots at once changes nothing here"
 
 
-def schedules_sentence(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> str:
-    """How long an answer takes under each schedule."""
-    static, continuous = outcomes[Schedule.STATIC], outcomes[Schedule.CONTINUOUS]
+def schedules_sentence(
+    static: Outcome, refilled: Outcome, slots: int, coming: str, step_tokens: int | None, in_steps: bool
+) -> str:
+    """How the requests come, and how long an answer takes in whole batches and with slots refilled at once.
+
+    *step_tokens*: prompts come in chunks of so many.
+    """
+    chunks = "" if step_tokens is None else f", prompts in chunks of {counted(step_tokens, 'token')}"
     return (
-        f"{counted(continuous.requests, 'request')}, {counted(continuous.output_tokens, 'token')} of answers, "
-        f"{slots:,} at a time. "
+        f"{counted(refilled.requests, 'request')}, {counted(refilled.output_tokens, 'token')} of answers, "
+        f"{slots:,} at a time. {coming} "
         f"On average an answer is there after **{time_words(static.latency.mean_s, in_steps)}** when a whole batch "
-        f"must finish first, after **{time_words(continuous.latency.mean_s, in_steps)}** when a free slot is refilled "
-        "at once."
+        f"must finish first, after **{time_words(refilled.latency.mean_s, in_steps)}** when a free slot is refilled "
+        f"at once{chunks}."
     )
+
+
+def coming_sentence(rate_per_s: float | None, users: int | None, in_steps: bool) -> str:
+    """How requests come: so many a second, from *users* who ask again, or all at the start.
+
+    >>> coming_sentence(2.0, None, in_steps=False), coming_sentence(None, 4, in_steps=False)
+    ('They come at 2 requests a second.', '4 users ask again whenever they are answered.')
+    """
+    if users is not None:
+        return f"{counted(users, 'user')} {'asks' if users == 1 else 'ask'} again whenever they are answered."
+    if rate_per_s is None:
+        return "All of them are there at the start."
+    return f"They come at {requests_words(rate_per_s, in_steps)}."
 
 
 def pool_sentence(outcome: Outcome) -> str:
@@ -56,8 +73,8 @@ def pool_sentence(outcome: Outcome) -> str:
     if pool.pool_blocks is not None:
         blocks += f", {pool.peak_blocks / pool.pool_blocks:.0%} of the {pool.pool_blocks:,} that memory leaves"
     sentence = (
-        f"The cache took {blocks}. **{pool.useful_share:.0%}** of their places held a token; had each request reserved "
-        f"{pool.reserved_tokens:,} tokens from its start, **{pool.reserved_share:.0%}** would have. A request leaves "
+        f"The cache took {blocks}. **{pool.useful_share:.1%}** of their places held a token; had each request reserved "
+        f"{pool.reserved_tokens:,} tokens from its start, **{pool.reserved_share:.1%}** would have. A request leaves "
         f"{mean_last_block_waste(pool.block_tokens):g} places of its last block empty on average."
     )
     if pool.shared_blocks:
@@ -158,6 +175,14 @@ def option_name(option: ServingOption) -> str:
         rest = option.replicas - option.prefill_replicas
         return f"{option.prefill_replicas} for prompts and {rest} for answers, of {cards}"
     return f"1 replica of {cards}" if option.replicas == 1 else f"{option.replicas:,} replicas of {cards}"
+
+
+def repeated_words(requests: int, repeats: int) -> str:
+    """That few requests stand for many."""
+    return (
+        f"{counted(requests, 'request')}, repeated in the same rhythm until there are {repeats:,}, so that the server "
+        "is full for a while: other requests would give other figures."
+    )
 
 
 def gain_words(found: Gain) -> str:

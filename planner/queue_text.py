@@ -1,26 +1,22 @@
 """What a page says about queues: what slots take at most, how long requests wait for one, and for whose prompt."""
 
-from collections.abc import Mapping
-
 from planner.batching.outcome import Outcome
 from planner.batching.pauses import Pause
 from planner.batching.queueing import Waiting, WhyNoFormula
-from planner.batching.server import Schedule
 from planner.batching_text import SAME, requests_words, time_words, times
 from planner.units import format_seconds
 
 
-def limits_sentence(limits: Mapping[Schedule, float], rate: float | None, in_steps: bool) -> str:
+def limits_sentence(static: float, refilled: float, rate: float | None, in_steps: bool) -> str:
     """The most that each schedule takes, and whose queue grows without end at *rate*; ``None``: nobody keeps coming."""
-    static, continuous = (limits[schedule] for schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
     most = (
-        f"These slots can take **{requests_words(continuous, in_steps)}** when refilled at once, "
-        f"{requests_words(static, in_steps)} in whole batches: {times(continuous / static)} times as many."
+        f"These slots can take **{requests_words(refilled, in_steps)}** when refilled at once, "
+        f"{requests_words(static, in_steps)} in whole batches: {times(refilled / static)} times as many."
     )
     if rate is None or rate <= static:
         return most
     come = requests_words(rate, in_steps)
-    if rate <= continuous:
+    if rate <= refilled:
         return (
             f"{most} **Whole batches cannot keep up** with the {come} that come: their queue grows for as long as "
             "requests come, and their figures are those of these requests alone."
@@ -55,11 +51,14 @@ def pauses_title(longest: Pause) -> str:
 
 def pauses_sentence(typical: Pause, longest: Pause, chunk_tokens: int) -> str:
     """What a whole prompt does to the others, and from which length on chunks help."""
-    first = (
-        "While a prompt is read in one step, every other answer pauses: "
-        f"**{format_seconds(typical.whole_s)}** for the typical one here, {typical.prompt_tokens:,} tokens, "
-        f"**{format_seconds(longest.whole_s)}** for the longest, {longest.prompt_tokens:,}. "
-    )
+    first = f"While a prompt is read in one step, every other answer pauses: **{format_seconds(typical.whole_s)}** "
+    if typical.prompt_tokens == longest.prompt_tokens:
+        first += f"for the typical one here, {typical.prompt_tokens:,} tokens. "
+    else:
+        first += (
+            f"for the typical one here, {typical.prompt_tokens:,} tokens, **{format_seconds(longest.whole_s)}** for "
+            f"the longest, {longest.prompt_tokens:,}. "
+        )
     if longest.whole_s < SAME * longest.chunked_s:
         return (
             f"{first}All of them fit into a step of {chunk_tokens:,} tokens, so chunks change nothing: they matter for "

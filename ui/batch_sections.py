@@ -26,9 +26,9 @@ TABLE_ROWS = 200
 def timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     st.header("Who holds which slot, and when", anchor=False)
     part = len(found.trace) > found.drawn_requests
-    bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, Schedule.CONTINUOUS)}
+    bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, found.own)}
     ends = {each: max(bar.end_s for bar in drawn) for each, drawn in bars.items()}
-    end_s = ends[Schedule.CONTINUOUS] if part else max(ends.values())
+    end_s = ends[found.own] if part else max(ends.values())
     unit = "steps: one makes a token in every busy slot" if found.wish.in_steps else "seconds"
     for schedule, last_s in ends.items():
         outcome = outcomes[schedule]
@@ -94,7 +94,7 @@ def _bar_row(bar: Bar) -> dict[str, object]:
 
 def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     st.header("What each schedule makes of the same requests", anchor=False)
-    st.markdown(pool_sentence(outcomes[Schedule.CONTINUOUS]))
+    st.markdown(pool_sentence(outcomes[found.own]))
     columns = batch_table.columns(outcomes)
     st.html(html_table(columns, batch_table.key_cells(outcomes, found.slots, found.wish.in_steps)))
     st.caption(
@@ -109,7 +109,7 @@ def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> Non
         )
     with st.expander("As files", key="files", on_change="rerun") as box:
         if box.open:
-            bars = _bars(found, outcomes[Schedule.CONTINUOUS])
+            bars = _bars(found, outcomes[found.own])
             end_s = max(bar.end_s for bar in bars)
             download_buttons(
                 batch_table.rows(outcomes, found.slots),
@@ -129,4 +129,4 @@ def queue_section(found: Setting, outcome: Outcome) -> None:
 def _formula(found: Setting, outcome: Outcome) -> Waiting | WhyNoFormula:
     assert found.rate is not None
     at_random = found.wish.kind != FILE
-    return waiting_by_formula(outcome, found.servers[Schedule.CONTINUOUS], found.step_time, found.rate, at_random)
+    return waiting_by_formula(outcome, found.server, found.step_time, found.rate, at_random)

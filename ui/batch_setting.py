@@ -35,12 +35,16 @@ DRAWN_REQUESTS, DRAWN_PER_SLOT = 600, 24
 class Setting:
     """*error*: how far the steps' times may be off, 0 where they are given. *rate*: of requests that come at random.
 
-    *pace*: whose steps they are; ``None`` where all take the same. *notes*: what the engine would do unless told.
+    *own*: how the server itself refills its slots, with whole prompts or in chunks; *shape* says the same to a search
+    over cards. *pace*: whose steps they are; ``None`` where all take the same. *notes*: what the engine would do unless
+    told.
     """
 
     wish: Wish
     trace: Trace
     servers: Mapping[Schedule, Server]
+    own: Schedule
+    shape: ShapeWish
     step_time: StepTime
     error: float
     rate: float | None
@@ -53,8 +57,12 @@ class Setting:
         return self.trace.arrivals_s[0]
 
     @property
+    def server(self) -> Server:
+        return self.servers[self.own]
+
+    @property
     def slots(self) -> int:
-        return self.servers[Schedule.CONTINUOUS].slots
+        return self.server.slots
 
     @property
     def drawn_requests(self) -> int:
@@ -75,7 +83,7 @@ class Setting:
 
     def most_range(self, limits: Mapping[Schedule, float]) -> tuple[float, float]:
         """The slow and the fast end of what refilled slots take: a rate follows the time of a step."""
-        most = limits[Schedule.CONTINUOUS]
+        most = limits[self.own]
         return most / (1 + self.error), most * (1 + self.error)
 
     @property
@@ -96,9 +104,8 @@ class Setting:
         """Slots refilled at once with steps of the fast and the slow end; ``None`` where there is no range."""
         if not self.error or len(self.trace) > RANGE_LIMIT:
             return None
-        server = self.servers[Schedule.CONTINUOUS]
         fast, slow = (
-            run(self._asked(server, self.step_time.scaled(factor)), "The range")
+            run(self._asked(self.server, self.step_time.scaled(factor)), "The range")
             for factor in (1 / (1 + self.error), 1 + self.error)
         )
         return fast, slow
@@ -125,6 +132,8 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish 
             wish=wish,
             trace=drawn_trace(wish, wish.rate),
             servers=server.servers(None, 0.0, chunks=False),
+            own=Schedule.CONTINUOUS,
+            shape=server.shape,
             step_time=affine_step_time(slots=server.slots, fixed_s=1.0),
             error=0.0,
             rate=wish.rate,
@@ -138,11 +147,13 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish 
     trace = file_trace(wish) if wish.kind == FILE else drawn_trace(wish, rate)
     replica = _replica(plan.choices, plan.answer, trace, server, pace)
     servers = server.servers(replica.pool_blocks, plan.answer.kv_bytes_per_token, chunks=True)
-    servers[Schedule.CONTINUOUS].check(trace)
+    servers[server.own].check(trace)
     return Setting(
         wish=wish,
         trace=trace,
         servers=servers,
+        own=server.own,
+        shape=server.shape,
         step_time=replica.step_time,
         error=replica.constants.p90_error,
         rate=rate,
@@ -172,13 +183,7 @@ def _sample(trace: Trace) -> Trace:
 def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:
     asked = replace(choices, context=mean_tokens(trace), users=1)
     architecture, wish = own_config.architecture(), pace.wish
-    shape = ShapeWish(
-        slots=server.slots,
-        step_tokens=server.chunk_tokens,
-        block_tokens=server.block_tokens,
-        whole_prompts=server.chunk_tokens < server.slots,
-    )
-    found = served(asked, shape, wish.engine, architecture, wish.measured)
+    found = served(asked, server.shape, wish.engine, architecture, wish.measured)
     if found.pool_blocks == 0:
         raise PlannerError(
             f"{answer.model} leaves no room for caches on {answer.device}: see Plan for what would make room."

@@ -105,11 +105,11 @@ def engine_field(plan: Scenario) -> str:
     return DEFAULT_ENGINE
 
 
-def answer_field() -> int:
-    """How much of a user's tokens is answer; the rest is prompt."""
+def answer_field(label: str = "Of a user's tokens, the answer") -> int:
+    """How much of a user's tokens is answer; the rest is prompt. All pages about speed share it."""
     return fields.whole(
         "answer",
-        "Of a user's tokens, the answer",
+        label,
         512,
         MAX_ANSWER,
         help="Tokens per user are prompt and answer together; what is not answer is prompt.",

@@ -4,27 +4,28 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner.batching.server import Schedule, Server
+from planner.batching.server import Server
 from planner.batching.step_time import StepTime
-from planner.batching.targets import Sustained, Target, few_requests, sustained
-from planner.batching.trace import Trace
+from planner.batching.targets import Sustained, Target, enough_requests, few_requests, sustained
+from planner.batching.trace import Trace, repeated
 from planner.batching_text import (
     cluster_sentence,
     cluster_title,
     option_name,
     rate_words,
+    repeated_words,
     sustained_sentence,
     sustained_title,
 )
 from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.server_shape import ShapeWish
 from planner.serving import MAX_DEVICES, ServingOption, ServingQuestion, serving_options
 from planner.units import format_seconds
 from ui import fields, own_config
 from ui.batch_setting import Setting
 from ui.figure import figure
 from ui.pace import PaceWish
+from ui.requests import FILE
 from ui.scenario import Scenario
 from ui.serving_chart import serving_bars
 
@@ -45,21 +46,21 @@ def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     if found.trace.arrivals_s[-1] <= 0:
         sentence.markdown("Requests that are all there at once have no rate: let them come at random to see it.")
         return
+    trace = repeated(found.trace, enough_requests(found.slots)) if found.wish.kind == FILE else found.trace
     target = Target(first_token_s=first, token_s=None if pace is None else 1 / pace)
     middle, slow, fast = (
-        _sustained(
-            found.trace, hash(found.trace), found.servers[Schedule.CONTINUOUS], found.step_time.scaled(by), target
-        )
+        _sustained(trace, hash(trace), found.server, found.step_time.scaled(by), target)
         for by in (1.0, 1 + found.error, 1 / (1 + found.error))
     )
     title.header(sustained_title(middle), anchor=False)
     sentence.markdown(sustained_sentence(middle, slow, fast, target))
-    for note in few_requests(len(found.trace), found.slots):
+    few = few_requests(len(trace), found.slots)
+    for note in few if trace is found.trace else (repeated_words(len(found.trace), len(trace)),):
         st.caption(f":material/info: {note}")
-    _cluster(plan, found, target, wish)
+    _cluster(plan, found, trace, target, wish)
 
 
-def _cluster(plan: Scenario, found: Setting, target: Target, wish: PaceWish) -> None:
+def _cluster(plan: Scenario, found: Setting, trace: Trace, target: Target, wish: PaceWish) -> None:
     """Ways to use several cards: large replicas, many small ones, prompts and answers apart."""
     assert plan.answer is not None
     title, sentence, place = st.empty(), st.empty(), st.container()
@@ -82,13 +83,11 @@ def _cluster(plan: Scenario, found: Setting, target: Target, wish: PaceWish) -> 
         sentence.markdown("Say how many there are: then every way to share them out is tried, and one node lost.")
         return
     question = ServingQuestion(
-        trace=found.trace,
+        trace=trace,
         target=target,
         device_count=cards,
         node_devices=node,
-        replica=ShapeWish(
-            slots=found.slots, block_tokens=found.servers[Schedule.CONTINUOUS].block_tokens, whole_prompts=True
-        ),
+        replica=found.shape,
         think_s=think or 0.0,
         link_bytes_per_s=None if link is None else link * 1e9,
     )

@@ -12,6 +12,7 @@ from planner.batching.trace_file import read_trace
 from planner.errors import BadFile
 from planner.performance_presets import find_request_set
 from ui import fields
+from ui.pace import answer_field, prompt_tokens
 
 DRAWN, FILE, TEXTBOOK = "drawn", "your CSV", "textbook"
 AT_RANDOM, AT_ONCE, ASK_AGAIN = "at random", "all at once", "each asks again"
@@ -67,7 +68,7 @@ def kind_field() -> str:
 
 
 def request_fields(kind: str, context_tokens: int) -> Wish | None:
-    """The fields of that kind; ``None`` until there is a file."""
+    """The fields of that kind, which begin with the set-up's *context_tokens*; ``None`` until there is a file."""
     match kind:
         case "drawn":
             return _drawn(context_tokens)
@@ -78,12 +79,12 @@ def request_fields(kind: str, context_tokens: int) -> Wish | None:
 
 
 def _drawn(context_tokens: int) -> Wish:
-    longest = max(1, context_tokens // 2)
-    prompt, output = max(1, context_tokens // 4), max(1, context_tokens // 16)
     with st.grid(4, min_column_width=150):
         count = fields.whole("count", "How many", 400, MOST_DRAWN, help="A million takes a while; a bar shows how far.")
-        median_prompt = fields.optional_whole("prompt", "Typical prompt, tokens", prompt, longest)
-        median_output = fields.optional_whole("output", "Typical answer, tokens", output, longest)
+        prompt_place = st.container()
+        prompt, output = prompt_tokens(context_tokens, answer_field("Typical answer, tokens"))
+        with prompt_place:
+            median_prompt = fields.optional_whole("prompt", "Typical prompt, tokens", prompt, MOST_TOKENS)
         sigma = fields.figure(
             "sigma",
             "Spread",
@@ -92,18 +93,23 @@ def _drawn(context_tokens: int) -> Wish:
             3.0,
             step=0.1,
             format="%g",
-            help="σ of the logarithm of the lengths. 0: all alike; 1: one in twenty is five times the typical one.",
+            help="σ of the logarithm of the lengths. 0: all alike; 1: one in twenty would be five times the typical "
+            "one, if that had room.",
         )
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
         rate = _rate_field("Requests a second", "80% busy", OF_BATCHES) if arrival == AT_RANDOM else None
         seed = _seed_field()
-    st.caption(f"No prompt and no answer is longer than {longest:,} tokens, half of a user's in the set-up.")
+    longest = max(context_tokens, median_prompt + output)
+    st.caption(
+        f"No request is longer than {longest:,} tokens{', as in the set-up' if longest == context_tokens else ''}: the "
+        "longest prompt leaves room for a typical answer, and an answer ends with the room that its prompt leaves."
+    )
     return Wish(
         kind=DRAWN,
         requests=count,
-        median_prompt=min(median_prompt, longest),
-        median_output=min(median_output, longest),
+        median_prompt=median_prompt,
+        median_output=output,
         longest=longest,
         sigma=1.0 if sigma is None else sigma,
         seed=seed,
@@ -168,10 +174,10 @@ def drawn_trace(wish: Wish, rate: float | None) -> Trace:
     if wish.kind == TEXTBOOK:
         return shuffled_trace(find_request_set(TEXTBOOK_SET), rate, wish.seed)
     prompts, outputs = (
-        Lengths(median_tokens=median, sigma=wish.sigma, max_tokens=wish.longest)
-        for median in (wish.median_prompt, wish.median_output)
+        Lengths(median_tokens=median, sigma=wish.sigma) for median in (wish.median_prompt, wish.median_output)
     )
-    return synthetic_trace(wish.requests, prompts, outputs, rate, wish.seed, shared_prefix_tokens=wish.prefix)
+    longest = wish.longest if wish.sigma else None
+    return synthetic_trace(wish.requests, prompts, outputs, rate, wish.seed, wish.prefix, longest)
 
 
 def file_trace(wish: Wish) -> Trace:

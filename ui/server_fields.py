@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from planner.batching.server import MAX_SLOTS, Schedule, Server, Tier
-from planner.server_shape import ServerShape
+from planner.server_shape import ServerShape, ShapeWish
 from planner.units import GIB
 from ui import fields
 
@@ -17,15 +17,37 @@ USUAL_STEP = 2_048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerWish:
-    """What the fields say. *copies* are where evicted caches go, as (name, GB/s, GiB or ``None`` for no limit)."""
+    """What the fields say. *copies* are where evicted caches go, as (name, GB/s, GiB or ``None`` for no limit).
+
+    *engine_chunks*: the engine has a limit of a step's tokens; *typed_chunk*: the reader gave one. Without either
+    chunks are a comparison.
+    """
 
     slots: int
     block_tokens: int
     chunk_tokens: int
+    engine_chunks: bool
+    typed_chunk: bool
     prefix_tokens: int
     copies: tuple[tuple[str, float, float | None], ...]
     wait_to_fill: bool
     reserved_tokens: int | None = None
+
+    @property
+    def own(self) -> Schedule:
+        """How this server refills its slots."""
+        is_chunked = self.engine_chunks or self.typed_chunk
+        return Schedule.CHUNKED if is_chunked and self.chunk_tokens >= self.slots else Schedule.CONTINUOUS
+
+    @property
+    def shape(self) -> ShapeWish:
+        """What of it is asked of the engine."""
+        return ShapeWish(
+            slots=self.slots,
+            step_tokens=self.chunk_tokens if self.typed_chunk and self.own is Schedule.CHUNKED else None,
+            block_tokens=self.block_tokens,
+            whole_prompts=self.own is Schedule.CONTINUOUS,
+        )
 
     def servers(self, pool_blocks: int | None, bytes_per_token: float, chunks: bool) -> dict[Schedule, Server]:
         """The same server under its schedules; with *chunks* also prompts in parts, where a step has room for them."""
@@ -110,6 +132,8 @@ def server_fields(usual: ServerShape, usually_waits: bool) -> ServerWish:
         slots=slots,
         block_tokens=block,
         chunk_tokens=chunk,
+        engine_chunks=usual.step_tokens is not None,
+        typed_chunk=st.session_state.get("chunk") is not None,
         prefix_tokens=prefix,
         copies=tuple((name, speed, size) for name, speed, size in copies if speed),
         wait_to_fill=wait == "when it is full",

@@ -4,6 +4,7 @@ from dataclasses import asdict, replace
 from planner.answer import beyond_model
 from planner.batching.targets import Target, enough_requests
 from planner.batching.trace import check_rate, longest_tokens, repeated
+from planner.batching_text import repeated_words
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
@@ -13,7 +14,6 @@ from planner.commands.requests import (
     LEAST_REQUESTS,
     add_requests,
     drawn_words,
-    repeated_words,
     requests_from,
     unused_requests,
 )

@@ -93,14 +93,6 @@ def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: flo
     )
 
 
-def repeated_words(requests: int, repeats: int) -> str:
-    """That few requests stand for many."""
-    return (
-        f"{counted(requests, 'request')}, repeated in the same rhythm until there are {repeats:,}, so that the server "
-        "is full for a while: other requests would give other figures."
-    )
-
-
 def _read(path: Path, limit: int | None) -> Trace:
     try:
         with path.open(encoding="utf-8", newline="") as lines:

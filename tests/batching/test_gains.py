@@ -16,6 +16,7 @@ from planner.batching.step_time import affine_step_time
 from planner.batching.targets import Target, saturated, sustained
 from planner.batching.trace import Lengths, Trace, synthetic_trace
 from planner.batching_text import (
+    coming_sentence,
     gain_words,
     pool_sentence,
     range_words,
@@ -67,16 +68,20 @@ def test_work_share_by_hand() -> None:
 def test_the_words_follow_the_outcomes() -> None:
     """Static hands over at 9 and 18, 13.5 on average; continuous at 1, 9, 10 and 10."""
     found = outcomes()
-    assert schedules_title(found) == "Refilling slots at once: 1.8 times the work"
-    assert schedules_sentence(found, 2, in_steps=True) == (
-        "4 requests, 20 tokens of answers, 2 at a time. On average an answer is there after **14 steps** when a whole "
-        "batch must finish first, after **8 steps** when a free slot is refilled at once."
+    assert schedules_title(*found.values()) == "Refilling slots at once: 1.8 times the work"
+    there = coming_sentence(None, None, in_steps=True)
+    assert schedules_sentence(*found.values(), 2, there, None, in_steps=True) == (
+        "4 requests, 20 tokens of answers, 2 at a time. All of them are there at the start. On average an answer is "
+        "there after **14 steps** when a whole batch must finish first, after **8 steps** when a free slot is refilled "
+        "at once."
     )
+    said = schedules_sentence(*found.values(), 2, there, 512, in_steps=True)
+    assert said.endswith("refilled at once, prompts in chunks of 512 tokens.")
     alike = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(5, 5)))
-    assert schedules_title(alike) == "Refilling slots at once changes nothing here"
+    assert schedules_title(*alike.values()) == "Refilling slots at once changes nothing here"
     late = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(1, 9)))
-    assert schedules_title(late) == "Refilling slots at once: answers 1.8 times sooner"
-    assert schedules_title(found, all_keep_up=True) == "Refilling slots at once: answers 1.8 times sooner"
+    assert schedules_title(*late.values()) == "Refilling slots at once: answers 1.8 times sooner"
+    assert schedules_title(*found.values(), all_keep_up=True) == "Refilling slots at once: answers 1.8 times sooner"
 
 
 def test_evictions_and_sharing_are_said() -> None:
@@ -121,7 +126,6 @@ def test_steps_are_not_seconds() -> None:
 
 
 def test_a_queue_that_grows_is_said() -> None:
-    limits = {Schedule.STATIC: 0.2, Schedule.CONTINUOUS: 0.5}
     most = (
         "These slots can take **0.5 requests a step** when refilled at once, 0.2 requests a step in whole batches: 2.5 "
     )
@@ -131,10 +135,10 @@ def test_a_queue_that_grows_is_said() -> None:
         (0.3, "**Whole batches cannot keep up** with the 0.3 requests a step that come: their queue grows"),
         (0.9, "**Neither keeps up** with the 0.9 requests a step that come: both queues grow"),
     ):
-        said = limits_sentence(limits, rate, in_steps=True)
+        said = limits_sentence(0.2, 0.5, rate, in_steps=True)
         assert said.startswith(most)
         assert words in said
-    assert "keep" not in limits_sentence(limits, 0.2, in_steps=True)
+    assert "keep" not in limits_sentence(0.2, 0.5, 0.2, in_steps=True)
 
 
 def test_what_a_schedule_takes_at_most() -> None:

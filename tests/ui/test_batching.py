@@ -72,6 +72,18 @@ def test_ranges_over_300_orders_are_there(open_app: OpenApp) -> None:
     assert "waits until it is full: 1.6 (1.1 – 2.4) times the throughput, latency 8.4 (4.3 – 12.5)" in said
 
 
+def test_the_page_opens_on_the_requests_of_speed(open_app: OpenApp) -> None:
+    """Prompt and answer as Speed and Cost take them from the set-up, an answer that was asked there among them."""
+    for query, lengths in (
+        ({}, "--prompt 7680 --output 512"),
+        ({"context": "2048", "answer": "1000"}, "--prompt 1048 --output 1000"),
+        ({"context": "256"}, "--prompt 128 --output 128"),
+    ):
+        asked = " ".join(command(open_app(PAGE, **query)))
+        assert lengths in asked
+        assert f"--longest {query.get('context', '8192')}" in asked
+
+
 def test_a_trace_of_ones_own(open_app: OpenApp) -> None:
     app = open_app(PAGE, requests="your CSV")
     assert app.title[0].value == "Which requests came, and when?"
@@ -88,7 +100,7 @@ def test_a_trace_of_ones_own(open_app: OpenApp) -> None:
         (b"a,b\n1,2\n", "has none of the column sets that a trace may have"),
         (b"arrival_s,prompt_tokens,output_tokens\n1,x,3\n", "row 2"),
         (b"\xff\xfe\x00", "is no CSV in UTF-8"),
-        (b"", "has none of the column sets"),
+        (b"", "is empty"),
     ],
 )
 def test_an_odd_file_is_one_sentence(open_app: OpenApp, content: bytes, sentence: str) -> None:
@@ -106,10 +118,10 @@ def test_a_request_that_never_fits_is_named(open_app: OpenApp) -> None:
 
 
 def test_evictions_where_the_pool_is_short(open_app: OpenApp) -> None:
-    app = open_app(PAGE, slots="40", sigma="0.3", arrival="all at once", prompt="2048", output="2048")
+    app = open_app(PAGE, slots="40", sigma="0.3", arrival="all at once", prompt="2048", answer="2048")
     assert "100% of the" in words(app)
     assert "had to give way, to be computed again." in words(app)
-    crowd = {"slots": "40", "sigma": "0.3", "arrival": "all at once", "prompt": "2048", "output": "2048"}
+    crowd = {"slots": "40", "sigma": "0.3", "arrival": "all at once", "prompt": "2048", "answer": "2048"}
     copied = open_app(PAGE, **crowd, host_speed="25", host_size="4")
     assert "to host memory, the others computed again." in words(copied)
     # 131,072 B a token over 25 GB/s; 4 GiB hold 2,048 blocks of 16 tokens
@@ -137,9 +149,7 @@ def test_several_cards_as_replicas(open_app: OpenApp, capsys: pytest.CaptureFixt
     assert title.endswith("as 4 replicas of 1 card")
     assert "With one node lost **" in words(app)
     assert "Say how many there are" in words(open_app(PAGE))
-    apart = words(open_app(PAGE, cards="4", apart="50"))
-    assert "as 1 for prompts and 3 for answers, of 1 card" in apart
-    assert "With one node lost nothing is left" in apart
+    assert " for answers, of 1 card" in words(open_app(PAGE, cards="4", apart="50"))
 
 
 def test_ways_to_use_cards_are_drawn_with_what_is_left() -> None:
@@ -156,6 +166,8 @@ def test_ways_to_use_cards_are_drawn_with_what_is_left() -> None:
     assert all(row["left"] <= row["to"] <= row["high"] for row in rows)
     gone = [replace(option, fits=False, rate_per_s=0.0) for option in options]
     assert cluster_title(gone, 2) == "No split of 2 cards holds the model and the longest request"
+    alone = [replace(options[0], rate_lost_per_s=0.0)]
+    assert "With one node lost nothing is left." in cluster_sentence(alone)
     slow = [replace(option, rate_per_s=0.0) for option in options]
     assert "too slow for this patience" in cluster_title(slow, 2)
     assert cluster_sentence(slow).startswith("More cards of the kind do not help")
@@ -190,7 +202,8 @@ def test_the_engines_own_settings_shape_the_pages_server(open_app: OpenApp, caps
     app = open_app(PAGE, engine="vllm", set="max_num_seqs=16\nblock_size=32\nmax_num_batched_tokens=512")
     said = " ".join(command(app))
     assert "--slots 16 --block-tokens 32" in said
-    assert "--schedule chunked" in said
+    assert "--schedule" not in said  # the command follows the engine as the page does
+    assert "refilled at once, prompts in chunks of 512 tokens." in words(app)
     assert main([*command(app)[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 400
     other = open_app(PAGE, engine="vllm", set="max_num_seqs=16", slots="8")

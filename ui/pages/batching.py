@@ -9,6 +9,7 @@ import streamlit as st
 from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
 from planner.batching_text import (
+    coming_sentence,
     rate_words,
     requests_words,
     schedules_sentence,
@@ -74,7 +75,7 @@ def main() -> None:
         st.caption(f":material/info: {note}")
     timelines(found, outcomes)
     schedules_table(found, outcomes)
-    queue_section(found, outcomes[Schedule.CONTINUOUS])
+    queue_section(found, outcomes[found.own])
     pause_section(found)
     if pace_wish is not None:
         patience_section(plan, found, pace_wish)
@@ -88,18 +89,22 @@ def main() -> None:
 
 def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     in_steps = found.wish.in_steps
-    best, ends, limits = outcomes[Schedule.CONTINUOUS], found.range(), found.limits()
-    all_keep_up = found.coming is not None and found.coming <= limits[Schedule.STATIC]
-    st.title(schedules_title(outcomes, all_keep_up), anchor=False)
+    whole, best, ends, limits = outcomes[Schedule.STATIC], outcomes[found.own], found.range(), found.limits()
+    in_batches, refilled = limits[Schedule.STATIC], limits[found.own]
+    all_keep_up = found.coming is not None and found.coming <= in_batches
+    coming = coming_sentence(found.coming, found.closed_loop_users, in_steps)
+    chunk = found.server.max_num_batched_tokens
+    st.title(schedules_title(whole, best, all_keep_up), anchor=False)
     st.markdown(
-        f"{schedules_sentence(outcomes, found.slots, in_steps)} {limits_sentence(limits, found.coming, in_steps)}"
+        f"{schedules_sentence(whole, best, found.slots, coming, chunk, in_steps)} "
+        f"{limits_sentence(in_batches, refilled, found.coming, in_steps)}"
     )
     with st.grid(4, min_column_width=150):
-        most, _, unit = requests_words(limits[Schedule.CONTINUOUS], in_steps).partition(" ")
+        most, _, unit = requests_words(refilled, in_steps).partition(" ")
         page.number(
             unit.capitalize(),
             most,
-            _most_range(found, limits, in_steps) or f"{_in_batches(limits, in_steps)} in batches",
+            f"at most, {_most_range(found, limits, in_steps) or f'{rate_words(in_batches)} in batches'}",
             help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
@@ -117,7 +122,7 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         page.number(
             "Slots at work",
             f"{work_share(best, found.slots):.0%}",
-            f"{work_share(outcomes[Schedule.STATIC], found.slots):.0%} in batches",
+            f"{work_share(whole, found.slots):.0%} in batches",
             help="Tokens made, over the places for them in all steps.",
         )
     if skipped := found.trace.skipped:
@@ -125,20 +130,12 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
-def _in_batches(limits: Mapping[Schedule, float], in_steps: bool) -> str:
-    """What whole batches take, in the unit of refilled slots."""
-    return rate_words(limits[Schedule.STATIC] * (60 if _a_minute(limits, in_steps) else 1))
-
-
-def _a_minute(limits: Mapping[Schedule, float], in_steps: bool) -> bool:
-    return not in_steps and limits[Schedule.CONTINUOUS] < 1
-
-
 def _most_range(found: Setting, limits: Mapping[Schedule, float], in_steps: bool) -> str:
     """The ends of what refilled slots take, over the speed model's range; empty where steps are given."""
     if not found.error:
         return ""
-    low, high = (rate * (60 if _a_minute(limits, in_steps) else 1) for rate in found.most_range(limits))
+    a_minute = not in_steps and limits[found.own] < 1
+    low, high = (rate * (60 if a_minute else 1) for rate in found.most_range(limits))
     return f"{rate_words(low)} – {rate_words(high)}"
 
 
@@ -152,7 +149,7 @@ def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], st
 
 def _command(plan: Scenario, found: Setting) -> None:
     st.header("The same in a terminal", anchor=False)
-    wish, server = found.wish, found.servers[Schedule.CONTINUOUS]
+    wish, server = found.wish, found.server
     words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
     if server.shared_prefix_tokens:
         words += ["--shared-prefix", server.shared_prefix_tokens]
@@ -185,9 +182,10 @@ def _schedule(plan: Scenario, found: Setting) -> list[object]:
     assert plan.chosen is not None
     deployment = plan.chosen.deployment
     limit = find_engine(deployment.engine).limits(deployment).step_tokens
-    if limit is None or limit.value is None:
-        return []
-    return ["--schedule", "chunked" if limit.setting in deployment.settings.given else "continuous"]
+    if found.shape.step_tokens is not None:
+        return ["--max-num-batched-tokens", found.shape.step_tokens]
+    has_limit = limit is not None and limit.value is not None
+    return ["--schedule", "continuous"] if has_limit and found.own is Schedule.CONTINUOUS else []
 
 
 main()
