@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
+from planner.readers.gguf_keys import GgufKeys, parse_gguf_keys
 from planner.readers.gguf_states import STATES
 from planner.records import dataclass
 
@@ -20,7 +21,8 @@ class GgufRule:
     windows. *state* names the rule for recurrent layers, *parallel* says that these have attention too. *cached_layers*
     is how many layers, from the first, have caches of their own where the file does not say how many share.
     *compressed*: one key a layer in a window, and entries of blocks by ``attention.compress_ratios``. *indexed*: layers
-    with experts keep a key more, by which blocks of tokens are chosen.
+    with experts keep a key more, by which blocks of tokens are chosen. *shares_layers*: ``attention.shared_kv_layers``
+    of the last ones read earlier caches. *loops*: all layers run ``num_loops`` times, with a cache for each.
     """
 
     period: int | None = None
@@ -36,6 +38,8 @@ class GgufRule:
     full_attention_interval: int | None = None
     compressed: bool = False
     indexed: bool = False
+    shares_layers: bool = False
+    loops: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class GgufKnowledge:
     types: Mapping[int, NumberFormat]
     rules: Mapping[str, GgufRule]
     refused: Mapping[str, str]
+    keys: GgufKeys
     state_format: NumberFormat
     cache_format: NumberFormat
 
@@ -74,7 +79,12 @@ def parse_gguf_knowledge(table: Mapping[str, object], formats: Mapping[str, Numb
             raise BadPreset(f"gguf.toml: architectures.refused.{name} must be a reason, and {name} have no rule.")
         refused[name] = reason
     return GgufKnowledge(
-        types=types, rules=rules, refused=refused, state_format=formats["fp32"], cache_format=formats["fp16"]
+        types=types,
+        rules=rules,
+        refused=refused,
+        keys=parse_gguf_keys(_table(table, "keys")),
+        state_format=formats["fp32"],
+        cache_format=formats["fp16"],
     )
 
 

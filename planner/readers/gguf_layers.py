@@ -84,7 +84,7 @@ class LayerReader:
     def _attention(self, index: int, tensors: LayerTensors) -> tuple[str, Mixer]:
         if self._cached_layers <= index < self._number:
             return "shared_attention", SharedCache()
-        if self._is_latent:
+        if self._is_latent and "attn_kv_a_mqa" in tensors.names:
             return "latent_attention", self._latent(index, tensors)
         if "attn_kv_a_mqa" in tensors.names:
             self._warnings.append(_EXPANDED)
@@ -182,7 +182,7 @@ class LayerReader:
     def _read_cached_layers(self) -> int:
         """How many layers, from the first, have a cache of their own; the others read these."""
         shared = self._values.optional_integer("attention.shared_kv_layers")
-        if shared is not None and self._is_known:
+        if shared is not None and self._rule.shares_layers:
             return self._number - shared
         return self._number if self._rule.cached_layers is None else self._rule.cached_layers
 

@@ -2,15 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from planner.architecture import Architecture, Layer, Tower
 from planner.errors import BadFile, UnsupportedModel
 from planner.readers.gguf_header import GgufHeader, GgufTensor, Skipped
-from planner.readers.gguf_knowledge import GgufKnowledge
+from planner.readers.gguf_knowledge import GgufKnowledge, GgufRule
 from planner.readers.gguf_layers import LayerReader, LayerTensors
 from planner.readers.gguf_tensors import bytes_by_format, layer_of, layer_tensors, tower_of
 from planner.readers.gguf_values import GgufValues
-from planner.units import format_count, shorten
+from planner.units import counted, format_count, shorten
 
 _MAX_LAYERS = 4096
 _Named = list[tuple[str, GgufTensor]]
@@ -27,14 +28,19 @@ def read_model(header: GgufHeader, knowledge: GgufKnowledge, *, name: str, sourc
     rule = knowledge.rules.get(values.architecture)
     by_layer, outer, towers = _sorted_tensors(header)
     number, prediction = _layer_numbers(values, by_layer, header.what)
-    if rule is None:
-        _check_bounded(values)
+    if rule is None and not values.has("attention.head_count"):
+        raise UnsupportedModel(f"{values.where} is not known, and the file does not give its attention's head counts.")
     reader = LayerReader(values, rule, number, values.integer("block_count"), knowledge.state_format)
     active = max(values.per_layer("expert_used_count", number) or [0]) or -1
     build = _LayerBuilder(reader, by_layer, active)
     layers = tuple(build.layer(index) for index in range(number))
     mtp_layers = tuple(build.layer(index) for index in prediction)
+    layers += tuple(replace(layer, tensors=()) for layer in layers) * (_loops(values, rule, number) - 1)
     by_format = bytes_by_format(header.tensors)
+    if rule is None:
+        knowledge.keys.check_understood(values)
+    strange = knowledge.keys.strange(values)
+    bounded = (*reader.warnings, *((strange,) if strange else ()))
     return Architecture(
         name=name,
         title=_title(header) or name,
@@ -51,8 +57,8 @@ def read_model(header: GgufHeader, knowledge: GgufKnowledge, *, name: str, sourc
         mtp_layers=mtp_layers,
         stored_as=max(by_format, key=lambda key: by_format[key]),
         source=source,
-        assumed=rule is None or bool(reader.warnings),
-        warnings=(*_warnings(values, rule is None, header), *reader.warnings),
+        assumed=rule is None or bool(bounded),
+        warnings=(*_warnings(values, rule is None, header), *bounded, *filter(None, [knowledge.keys.idle(values)])),
     )
 
 
@@ -127,15 +133,12 @@ def _has_tensors(values: GgufValues, index: int, blocks: int) -> bool:
     return any(size is None or size[index] for size in sizes)
 
 
-def _check_bounded(values: GgufValues) -> None:
-    """Whether attention over every token bounds the cache of an architecture that is not known."""
-    if not values.has("attention.head_count"):
-        raise UnsupportedModel(f"{values.where} is not known, and the file does not give its attention's head counts.")
-    for key in ("attention.indexer.key_length", "attention.compress_ratios"):
-        if values.has(key):
-            raise UnsupportedModel(
-                f"{values.where} is not known, and {values.spelled(key)} says that it caches more than attention."
-            )
+def _loops(values: GgufValues, rule: GgufRule | None, number: int) -> int:
+    """How often a token runs through the layers."""
+    loops = (values.optional_integer("num_loops", minimum=1) or 1) if rule is not None and rule.loops else 1
+    if number * loops > _MAX_LAYERS:
+        raise UnsupportedModel(f"{values.where}: {counted(number, 'layer')} cannot run {counted(loops, 'time')}.")
+    return loops
 
 
 def _vocab_size(header: GgufHeader, values: GgufValues, outer: _Named) -> int:

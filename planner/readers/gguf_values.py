@@ -10,17 +10,24 @@ _LARGEST = 2**31
 class GgufValues:
     """Keys of ``general.architecture``, such as ``attention.head_count`` for ``llama.attention.head_count``."""
 
-    __slots__ = ("_metadata", "architecture")
+    __slots__ = ("_metadata", "_used", "architecture")
 
     def __init__(self, metadata: Metadata, architecture: str) -> None:
         self._metadata, self.architecture = metadata, architecture
+        self._used: set[str] = set()
 
     def has(self, key: str) -> bool:
         return self._get(key) is not None
 
     def spelled(self, key: str) -> str:
         """*key* as the file has it, under its architecture, to be shown."""
-        return f"{shorten(self.architecture)}.{key}"
+        return f"{shorten(self.architecture)}.{shorten(key)}"
+
+    def unused(self) -> list[str]:
+        """Its keys that were not asked for and stand for something, in order: 0, false and nothing add nothing."""
+        prefix = f"{self.architecture}."
+        own = (key.removeprefix(prefix) for key, value in self._metadata.items() if key.startswith(prefix) and value)
+        return sorted(key for key in own if key not in self._used)
 
     def integer(self, key: str, minimum: int = 0) -> int:
         """The whole number at *key*; raises UnsupportedModel where it is missing."""
@@ -61,6 +68,7 @@ class GgufValues:
         return f"GGUF architecture {shorten(self.architecture)!r}"
 
     def _get(self, key: str) -> Value | None:
+        self._used.add(key)
         return self._metadata.get(f"{self.architecture}.{key}")
 
     def _whole(self, key: str, value: object, minimum: int) -> int:

@@ -12,6 +12,7 @@ from planner.errors import BadFile, BadPreset, PlannerError, UnsupportedModel
 from planner.kv_cache import model_specs
 from planner.readers.gguf import read_gguf
 from planner.readers.gguf_knowledge import parse_gguf_knowledge
+from planner.units import counted
 from tests.readers.gguf_files import (
     BLOCK,
     F32,
@@ -51,8 +52,8 @@ def test_an_architecture_of_odd_letters_stays_one_readable_line(tmp_path: Path) 
 UNBOUNDED: dict[str, tuple[dict[str, tuple[int, ...]], dict[str, object], str]] = {
     "no heads": (BLOCK, {"attention__head_count_kv": 2}, "does not give its attention's head counts"),
     "states": ({"ssm_conv1d": (4, 64)}, LLAMA, "recurrent layers whose states are not understood"),
-    "indexer": (BLOCK, LLAMA | {"attention__indexer__key_length": 8}, "caches more than attention"),
-    "compression": (BLOCK, LLAMA | {"attention__compress_ratios": [4]}, "caches more than attention"),
+    "indexer": (BLOCK, LLAMA | {"attention__indexer__key_length": 8}, r"does: newcomer\.attention\.indexer\."),
+    "compression": (BLOCK, LLAMA | {"attention__compress_ratios": [4]}, "keys that may keep more than attention does"),
     "wider keys": ({"attn_k": (64, 32)}, LLAMA, r"attn_k of 32 rows, where .*\.attention\.key_length make 16"),
     "wider projection": ({"attn_qkv": (64, 200)}, LLAMA, "an attn_qkv of 200 rows"),
 }  # fmt: skip
@@ -92,7 +93,7 @@ def test_a_renamed_architecture_never_counts_less(tmp_path: Path, architecture: 
         keys |= {"attention__key_length": 8, "rope__dimension_count": 4, "attention__indexer__key_length": 8}
         keys |= {"attention__compress_ratios": [4, 128]} if rule.compressed else {}
         read(tmp_path, model(architecture, 2, block, **keys))  # type: ignore[arg-type]
-        with pytest.raises(UnsupportedModel, match="caches more than attention"):
+        with pytest.raises(UnsupportedModel, match="keys that may keep more than attention does"):
             read(tmp_path, model("newcomer", 2, block, **keys))  # type: ignore[arg-type]
         return
     known = read(tmp_path, model(architecture, 2, block, **keys))  # type: ignore[arg-type]
@@ -188,7 +189,7 @@ def test_layers_without_tensors_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("heads", [[2], [2, 2, 2]])
 def test_a_list_of_another_length_than_the_layers_is_refused(tmp_path: Path, heads: list[int]) -> None:
     keys = {**LLAMA, "attention__head_count_kv": heads}
-    with pytest.raises(UnsupportedModel, match=rf"head_count_kv has {len(heads)} entries for 2 layers"):
+    with pytest.raises(UnsupportedModel, match=rf"head_count_kv has {counted(len(heads), 'entry')} for 2 layers"):
         read(tmp_path, model("llama", 2, BLOCK, **keys))
 
 
