@@ -23,7 +23,7 @@ _TABLES = (
     "instead",
 )
 _LISTS = ("conditions", "extra", "towers")
-_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested", "filled"})
+_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested", "filled", "covered"})
 _PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
 
 
@@ -32,7 +32,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
     path = f"class_defaults/{model_type}.toml"
     _check_keys(table, _KNOWN, ("source", "retrieved"), path)
     texts = {key: _text(table.get(key, ""), f"{path}: {key}") for key in _TEXTS}
-    tables = {key: _table(table.get(key, {}), f"{path}: {key}") for key in _TABLES}
+    tables = {key: table_in(table.get(key, {}), f"{path}: {key}") for key in _TABLES}
     defaults = tables["defaults"]
     family = Family(
         model_type=model_type,
@@ -41,15 +41,16 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         refused=texts["refused"],
         same_as=texts["same_as"],
         note=texts["note"],
-        nested=tuple(_texts(table.get("nested", []), f"{path}: nested")),
+        nested=tuple(texts_in(table.get("nested", []), f"{path}: nested")),
         nested_model_type=texts["nested_model_type"],
         classes=_names(tables["classes"], f"{path}: classes"),
         lifted=_names(tables["lifted"], f"{path}: lifted"),
-        aliases=_spellings(tables["aliases"], f"{path}: aliases"),
+        aliases=spellings_in(tables["aliases"], f"{path}: aliases"),
         defaults=defaults,
         nested_defaults=tables["nested_defaults"],
         known={key: _known(values, f"{path}: known.{key}") for key, values in tables["known"].items()},
         filled=_filled(table.get("filled", []), defaults, f"{path}: filled"),
+        covered=tuple(texts_in(table.get("covered", []), f"{path}: covered")),
         structure=Structure(**_switches(tables["structure"], defaults, path, "structure")),  # type: ignore[arg-type]
         layer_kinds=_layer_kinds(tables["layer_kinds"], path),
         instead={kind: _names(keys, f"{path}: instead.{kind}") for kind, keys in tables["instead"].items()},
@@ -74,7 +75,7 @@ def _check_keys(table: Mapping[str, object], known: frozenset[str], needed: tupl
             raise BadPreset(f"{path}: {key} is missing.")
 
 
-def _table(value: object, path: str) -> Mapping[str, object]:
+def table_in(value: object, path: str) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
         raise BadPreset(f"{path} must be a table.")
     return value
@@ -84,7 +85,7 @@ def _entries(table: Mapping[str, object], key: str, path: str) -> list[tuple[str
     entries = table.get(key, [])
     if not isinstance(entries, list):
         raise BadPreset(f"{path}: {key} must be a list of tables.")
-    return [(f"{key}[{i}]", _table(entry, f"{path}: {key}[{i}]")) for i, entry in enumerate(entries)]
+    return [(f"{key}[{i}]", table_in(entry, f"{path}: {key}[{i}]")) for i, entry in enumerate(entries)]
 
 
 def _text(value: object, path: str) -> str:
@@ -93,14 +94,14 @@ def _text(value: object, path: str) -> str:
     raise BadPreset(f"{path} must be a string.")
 
 
-def _texts(value: object, path: str) -> list[str]:
+def texts_in(value: object, path: str) -> list[str]:
     if not isinstance(value, list):
         raise BadPreset(f"{path} must be a list of strings.")
     return [_text(entry, path) for entry in value]
 
 
 def _names(value: object, path: str) -> Mapping[str, str]:
-    return {key: _text(name, f"{path}.{key}") for key, name in _table(value, path).items()}
+    return {key: _text(name, f"{path}.{key}") for key, name in table_in(value, path).items()}
 
 
 def _known(values: object, path: str) -> tuple[Size, ...]:
@@ -110,14 +111,14 @@ def _known(values: object, path: str) -> tuple[Size, ...]:
 
 
 def _filled(value: object, defaults: Mapping[str, object], path: str) -> tuple[str, ...]:
-    keys = _texts(value, path)
+    keys = texts_in(value, path)
     for key in keys:
         if key not in defaults:
             raise BadPreset(f"{path}: {key} has no default.")
     return tuple(keys)
 
 
-def _spellings(aliases: Mapping[str, object], path: str) -> dict[str, tuple[str, ...]]:
+def spellings_in(aliases: Mapping[str, object], path: str) -> dict[str, tuple[str, ...]]:
     """From ``spelling = "usual key"`` to each usual key's spellings, in the file's order."""
     spellings: dict[str, tuple[str, ...]] = {}
     for spelling, usual in _names(aliases, path).items():
@@ -164,10 +165,10 @@ def _layer_kinds(words: Mapping[str, object], path: str) -> dict[str, LayerKind]
 
 def _condition(entry: Mapping[str, object], defaults: Mapping[str, object], path: str, name: str) -> Condition:
     _check_keys(entry, frozenset({"if", "structure", "values", "refused"}), ("if",), f"{path}: {name}")
-    structure = _table(entry.get("structure", {}), f"{path}: {name}.structure")
-    values = _table(entry.get("values", {}), f"{path}: {name}.values")
+    structure = table_in(entry.get("structure", {}), f"{path}: {name}.structure")
+    values = table_in(entry.get("values", {}), f"{path}: {name}.values")
     return Condition(
-        keys=_table(entry["if"], f"{path}: {name}.if"),
+        keys=table_in(entry["if"], f"{path}: {name}.if"),
         structure=_switches(structure, defaults, path, f"{name}.structure"),
         values={key: _size(value, f"{path}: {name}.values.{key}") for key, value in values.items()},
         refused=_text(entry.get("refused", ""), f"{path}: {name}.refused"),
@@ -212,11 +213,11 @@ def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
         kind=str(entry["kind"]),
         layout=_text(entry.get("layout", ""), f"{path}.layout"),
         config=_text(entry.get("config", ""), f"{path}.config"),
-        aliases=_spellings(_table(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
-        defaults=_table(entry.get("defaults", {}), f"{path}.defaults"),
+        aliases=spellings_in(table_in(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
+        defaults=table_in(entry.get("defaults", {}), f"{path}.defaults"),
         optional=entry.get("optional") is True,
         known={
             key: _known(values, f"{path}.known.{key}")
-            for key, values in _table(entry.get("known", {}), f"{path}.known").items()
+            for key, values in table_in(entry.get("known", {}), f"{path}.known").items()
         },
     )

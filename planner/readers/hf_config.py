@@ -15,6 +15,7 @@ from planner.readers.quantization.stated import cache_note, quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_config import TextConfig, find_text, opened
 from planner.readers.text_model import build_layers, outer_tensors
+from planner.readers.unread_parts import unread_parts
 from planner.readers.values import Values
 
 _ONE_IMAGE = (
@@ -60,6 +61,7 @@ def read_config(
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)
     towers, tower_warnings = _towers(top, text.wrapper or family, decoder)
+    beside, beside_warnings = _beside(config, top, text, decoder, knowledge)
     architecture = Architecture(
         name=name,
         title=title or name,
@@ -70,15 +72,16 @@ def read_config(
         layers=layers,
         tensors=tuple(outer_tensors(decoder, vocab_size, _tied(top, values, text))),
         cache_format=cache_format(stored, knowledge.formats),
-        towers=towers,
+        towers=(*towers, *beside),
         mtp_layers=mtp_layers(decoder, vocab_size),
         stored_as=stored.name,
         source=source,
-        assumed=rules is not None or bool(text.warning),
+        assumed=rules is not None or bool(text.warning or beside),
         warnings=(
             *((text.warning,) if text.warning else ()),
             *warnings,
             *tower_warnings,
+            *beside_warnings,
             *uncounted_mtp(top, decoder),
             *(_fallback_warning(text, values) if text.family else ()),
             *other_class(config, text, knowledge),
@@ -111,6 +114,18 @@ def _towers(top: Values, family: Family, decoder: Decoder) -> tuple[tuple[Tower,
     from planner.readers.towers import read_towers
 
     return read_towers(top, family, decoder.hidden_size, decoder.stored)
+
+
+def _beside(
+    config: Mapping[str, object], top: Values, text: TextConfig, decoder: Decoder, knowledge: Knowledge
+) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
+    """What else stands in the file; most have nothing and need not wait for the rules for it."""
+    parts = list(unread_parts(config, top, text, decoder))
+    if not parts:
+        return (), ()
+    from planner.readers.beside import read_beside
+
+    return read_beside(parts, top, decoder, knowledge.unknown_rules())
 
 
 def _tied(top: Values, values: Values, text: TextConfig) -> bool:

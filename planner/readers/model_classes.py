@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from planner.readers.knowledge import Knowledge
 
-_CLASS = re.compile(r"([A-Za-z0-9]+?)(?:For[A-Z]\w*|LMHeadModel|Model)", re.ASCII)
+_CLASS = re.compile(r"([A-Za-z0-9_]+?)(?:_?For[A-Z]\w*|LMHeadModel|Model)", re.ASCII)
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", re.ASCII)
 _LONGEST = 80
 
 
@@ -31,4 +32,4 @@ def class_families(config: Mapping[str, object], knowledge: Knowledge) -> Iterat
     match = _CLASS.fullmatch(name) if len(name) < _LONGEST else None
     if match is not None:
         spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", match[1]).lower()
-        yield from (spelled, spelled.replace("_", ""))
+        yield from dict.fromkeys((spelled, spelled.replace("_", ""), _WORD.sub("_", match[1]).lower()))

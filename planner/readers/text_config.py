@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from planner.errors import UnsupportedModel
-from planner.readers.family import FAMILY_NAME, Family, TowerRule
+from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.knowledge import Knowledge
 from planner.readers.model_classes import class_family
 from planner.readers.values import Values
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 3
 _THINKER = "thinker_config"
-_TOWERS = {"vision": "vision", "visual": "vision", "image": "vision", "audio": "audio", "speech": "audio"}
-"""What the keys of towers' configs say, and which kind of tower that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +25,8 @@ class TextConfig:
 
     *outer_type* is the file's own model_type. *place* leads to *table* in the file, and *lifted* are values from around
     it with their own places. *wrapper* is the family of what is around it; *warning* says what of that is not known.
-    *by_class*: nobody knows the file's model_type, and the family is that of the model class which it names.
+    *has_stand_in*: of the wrapper is known what the file itself shows. *by_class*: nobody knows the file's model_type,
+    and the family is that of the model class which it names.
     """
 
     table: Mapping[str, object]
@@ -39,6 +38,7 @@ class TextConfig:
     place: str = ""
     wrapper: Family | None = None
     warning: str = ""
+    has_stand_in: bool = False
     by_class: bool = False
 
 
@@ -50,6 +50,7 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
     wrapper, warning, by_class = _family(_by_class(config, model_type, knowledge), knowledge), "", False
+    stand_in = None
     if wrapper is None and (named := class_family(config, knowledge)):
         wrapper, by_class = _family(named, knowledge), True
         warning = (
@@ -68,7 +69,8 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
             warning=warning,
             by_class=by_class,
         )
-    return replace(_nested(config, model_type, wrapper, knowledge, warning), by_class=by_class)
+    found = _nested(config, model_type, wrapper, knowledge, warning)
+    return replace(found, by_class=by_class, has_stand_in=stand_in is not None)
 
 
 def opened(config: Mapping[str, object], knowledge: Knowledge) -> Mapping[str, object]:
@@ -80,7 +82,9 @@ def opened(config: Mapping[str, object], knowledge: Knowledge) -> Mapping[str, o
     if not isinstance(inner, Mapping) or not isinstance(model_type, str) or not FAMILY_NAME.fullmatch(model_type):
         return config
     family = knowledge.find_family(model_type)
-    return {**inner, **config} if family and family.nested and family.nested[0] != _THINKER else config
+    if not family or not family.nested or family.nested[0] == _THINKER:
+        return config
+    return {**inner, **{key: value for key, value in config.items() if key != _THINKER}}
 
 
 def model_type_of(config: Mapping[str, object], knowledge: Knowledge) -> str:
@@ -133,21 +137,21 @@ def _stand_in(
 ) -> Family | None:
     """A family for a wrapper that is not *known*, or is with another form, if *config* has a text model as wrappers do.
 
-    Its towers are those whose own configs say what they are; what joins them to the text model is not known.
+    What stands beside that is left to ``beside.py``, whose rules its own keys have to follow if it is not known.
     """
     place: list[str] = []
-    beside: list[str] = []
     table = config
     while len(place) < _MOST_LEVELS:
         key = next((key for key in rules.wrapped if isinstance(table.get(key), Mapping)), None)
         if key is None:
             break
-        beside += [name for name, value in table.items() if name != key and _kind_of(name) and isinstance(value, dict)]
+        if known is None:
+            values = rules.beside.values(table, model_type, ".".join(place))
+            rules.beside.check_around(table, key, (*rules.harmless, *rules.understood, *rules.bounded), values)
         place.append(key)
         table = table[key]  # type: ignore[assignment]
     if not place:
         return None
-    parts = ", ".join(map(shorten, beside[:_MOST_LEVELS])) or "parts"
     state = f"has no {shorten('.'.join(known.nested))}" if known else "is not known"
     return Family(
         model_type=model_type,
@@ -155,21 +159,13 @@ def _stand_in(
         retrieved="",
         note=(
             f"model_type {shorten(model_type)!r} {state}: its text model is planned as it stands in "
-            f"{shorten('.'.join(place))}; what leads from {parts} into it is missing from the count."
+            f"{shorten('.'.join(place))}."
         ),
         nested=tuple(place),
         nested_model_type=known.nested_model_type if known else "",
         nested_defaults=known.nested_defaults if known else {},
         lifted=rules.family.lifted,
-        towers=tuple(
-            TowerRule(kind=kind, config=name) for name in beside if (kind := _kind_of(name)) and name in config
-        ),
     )
-
-
-def _kind_of(key: str) -> str:
-    """Which kind of tower the config at *key* is for, empty for none."""
-    return next((kind for word, kind in _TOWERS.items() if word in key and key.endswith(("config", "cfg"))), "")
 
 
 def _nested(

@@ -25,15 +25,27 @@ def read_towers(
 ) -> tuple[tuple[Tower, ...], tuple[str, ...]]:
     """The towers that *family* says the file has beside a text model of *text_size*, and a warning for uncounted ones.
 
+    Those of an unknown kind are left to ``beside.py``.
+
     Where the class may have none a config of null says so; else, as without the key, the tower's size is not known.
     """
-    rules = [rule for rule in family.towers if not (rule.optional and top.is_null(rule.config))]
+    rules = [
+        rule
+        for rule in family.towers
+        if not (rule.optional and top.is_null(rule.config)) and not of_unknown_kind(top, rule)
+    ]
     towers = [_read(top, rule, family.model_type, text_size, stored) for rule in rules]
     missing = dict.fromkeys(rule.kind for rule, tower in zip(rules, towers, strict=True) if tower is None)
     found = tuple(tower for tower in towers if tower is not None)
     if not missing:
         return found, ()
     return found, (f"Weights of the {' and '.join(missing)} part are not counted: they do not follow from this file.",)
+
+
+def of_unknown_kind(top: Values, rule: TowerRule) -> bool:
+    """Whether the tower's own model_type, by which *rule* would count it, is not one that the readers know."""
+    table = top.table(rule.config) if rule.config and not rule.layout else None
+    return bool(table) and Values(table or {}, rule.kind).text("model_type") not in LAYOUTS[rule.kind]
 
 
 def _read(top: Values, rule: TowerRule, model_type: str, text_size: int, stored: NumberFormat) -> Tower | None:
@@ -46,12 +58,13 @@ def _read(top: Values, rule: TowerRule, model_type: str, text_size: int, stored:
     if layout is None or any(tower.has(key) and tower.get(key) not in known for key, known in rule.known.items()):
         return None
     try:
-        return _tower(rule.kind, layout(tower, top, text_size), stored)
+        return tower_of(rule.kind, layout(tower, top, text_size), stored)
     except UnsupportedModel:
         return None
 
 
-def _tower(kind: str, parts: Parts, stored: NumberFormat) -> Tower:
+def tower_of(kind: str, parts: Parts, stored: NumberFormat) -> Tower:
+    """The tower that is made of *parts*."""
     return Tower(
         kind=kind,
         tensors=tuple(

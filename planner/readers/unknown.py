@@ -6,17 +6,17 @@ Where a file gives one thing twice, such as two counts of experts, the class rea
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from planner.errors import BadPreset, UnsupportedModel
 from planner.readers.families import parse_family
 from planner.readers.family import Family
+from planner.readers.part_rules import PartRules, parse_part_rules
+from planner.readers.strange_keys import largest, named, strange_keys
 from planner.readers.values import Values
 from planner.records import dataclass
 from planner.units import shorten
 
 UNKNOWN = "_unknown"
-_SHOWN = 5
 _TIED = "tie_word_embeddings"
 _HEADS = "num_attention_heads"
 _SHARED = ("shared_expert_intermediate_size", "n_shared_experts")
@@ -28,7 +28,7 @@ class UnknownRules:
 
     Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type,
     *architectures* the model_type by class name for files that lack it, *wrapped* the keys under which wrappers keep
-    their text model.
+    their text model, *beside* what may stand beside it.
     """
 
     family: Family
@@ -38,6 +38,7 @@ class UnknownRules:
     refused: Mapping[str, str]
     architectures: Mapping[str, str]
     wrapped: tuple[str, ...]
+    beside: PartRules
 
     def check_refused(self, model_type: str) -> None:
         """Raise for a model_type that is known to be something else than a decoder."""
@@ -68,14 +69,12 @@ class UnknownRules:
 
     def _largest(self, table: Mapping[str, object], values: Values) -> dict[str, object]:
         """The largest of what *table* has under several spellings of one key."""
-        largest: dict[str, object] = {}
-        for key, spellings in self.family.aliases.items():
-            found = {value for name in (*spellings, key) if type(value := table.get(name)) is int}
-            if len(found) > 1 and key == _HEADS:
-                raise values.wrong(key, max(found), f"{min(found)} as well, or given once")
-            if len(found) > 1:
-                largest[key] = max(found)
-        return largest
+        found = largest(table, self.family.aliases)
+        if _HEADS in found:
+            spellings = (*self.family.aliases[_HEADS], _HEADS)
+            least = min(number for name in spellings if type(number := table.get(name)) is int)
+            raise values.wrong(_HEADS, found[_HEADS], f"{least} as well, or given once")
+        return dict(found)
 
     def _check_understood(self, table: Mapping[str, object], values: Values) -> None:
         spellings = {spelling for names in self.family.aliases.values() for spelling in names}
@@ -102,21 +101,13 @@ class UnknownRules:
         )
 
     def _refuse_strange(self, table: Mapping[str, object], values: Values, accepted: AbstractSet[str]) -> None:
-        """Raise for a key that stands for something: null, false and nothing in it never add to what is counted."""
-        strange = [
-            key
-            for key, value in table.items()
-            if key not in accepted
-            and not (value is None or value is False or value in ({}, [], ""))
-            and key not in self.bounded
-            and not any(fnmatchcase(key, pattern) for pattern in self.harmless)
-        ]
+        """Raise for a key that stands for something and is not *accepted*: it may add to what is counted."""
+        strange = strange_keys(table, accepted | self.bounded, self.harmless)
         if strange:
-            named = ", ".join(repr(shorten(values.spelled(key))) for key in sorted(strange)[:_SHOWN])
-            more = f" and {len(strange) - _SHOWN} more" if len(strange) > _SHOWN else ""
             raise UnsupportedModel(
-                f"{values.where} is not known, and its config has keys that are not understood: {named}{more}; "
-                "only a config of a known model_type, or one without these keys, can be counted."
+                f"{values.where} is not known, and its config has keys that are not understood: "
+                f"{named(strange, values)}; only a config of a known model_type, or one without these keys, can be "
+                "counted."
             )
 
 
@@ -159,13 +150,15 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     architectures = table.get("architectures", {})
     if not isinstance(architectures, Mapping):
         raise BadPreset(f"class_defaults/{UNKNOWN}.toml: architectures must be model types by class name.")
-    rest = {key: value for key, value in table.items() if key not in (*lists, "refused", "architectures")}
+    own = (*lists, "refused", "architectures", "beside")
+    rest = {key: value for key, value in table.items() if key not in own}
     return UnknownRules(
         family=parse_family(UNKNOWN, rest),
         understood=frozenset(lists["understood"] or ()),  # type: ignore[call-overload]
         harmless=tuple(lists["harmless"] or ()),  # type: ignore[arg-type]
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
         wrapped=tuple(lists["wrapped"] or ()),  # type: ignore[arg-type]
+        beside=parse_part_rules(table.get("beside", {}), f"class_defaults/{UNKNOWN}.toml: beside"),
         architectures={str(name): str(model_type) for name, model_type in architectures.items()},
         refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
     )

@@ -43,6 +43,9 @@ def test_a_part_that_the_class_lacks_is_refused() -> None:
         ("GPTBigCodeForCausalLM", "gpt_bigcode"),
         ("RWForCausalLM", "falcon"),
         ("Grok1ModelForCausalLM", "grok-1"),
+        ("Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text"),
+        ("Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe_text"),
+        ("Exaone4_5_ForConditionalGeneration", "exaone4_5_text"),
     ],
 )
 def test_a_file_without_a_model_type_has_that_of_its_class(name: str, family: str) -> None:

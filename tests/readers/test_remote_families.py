@@ -6,7 +6,7 @@ import pytest
 
 from planner.kv_cache import bytes_for, model_specs
 from planner.readers.hf_config import read_config
-from planner.weights import active_parameters, parameters
+from planner.weights import active_parameters, parameters, parameters_by_role
 from tests.readers.knowledge import FORMATS, KNOWLEDGE
 
 BF16 = {"torch_dtype": "bfloat16"}
@@ -167,12 +167,14 @@ TEXT_PARAMETERS = 151936 * 1024 + 28 * (2 * 1024 * 2048 + 2 * 1024 * 1024 + 2 * 
 
 
 def test_a_known_wrapper_of_another_form_is_read_where_its_text_model_is() -> None:
-    """VILA's file has another key than transformers writes."""
-    vila = {"model_type": "llava_llama", "llm_cfg": TEXT | {"model_type": "qwen3"}, "vision_tower_cfg": {}}
+    """VILA's file has other keys than transformers writes."""
+    tower = {"hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "patch_size": 14}
+    vila = {"model_type": "llava_llama", "llm_cfg": TEXT | {"model_type": "qwen3"}, "vision_tower_cfg": tower}
+    vila |= {"mm_projector_cfg": {"mm_projector_type": "mlp_downsample"}, "num_video_frames": 8}
     found = read_config(vila, KNOWLEDGE)
-    assert parameters(found) == TEXT_PARAMETERS
-    assert found.warnings[0].startswith(
-        "model_type 'llava_llama' has no text_config: its text model is planned as it stands in llm_cfg; "
+    assert parameters(found) == TEXT_PARAMETERS + parameters_by_role(found)["vision"]
+    assert found.warnings[0] == (
+        "model_type 'llava_llama' has no text_config: its text model is planned as it stands in llm_cfg."
     )
 
 
