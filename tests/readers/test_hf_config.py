@@ -172,7 +172,7 @@ def test_nominal_class_is_a_lump_with_an_attention_shape() -> None:
         ),
         (
             {"layer_types": ["full_attention"]},
-            "model_type 'llama': key 'layer_types' has 1 entries for 32 layers.",
+            "model_type 'llama': key 'layer_types' has 1 entry for 32 layers.",
         ),
         (
             {"layer_types": ["spiral"] * 32},
