@@ -208,7 +208,7 @@ def test_loading_one_preset_parses_no_other(monkeypatch: pytest.MonkeyPatch) -> 
     parsed = []
     parse = TomlTables.parse
     monkeypatch.setattr(TomlTables, "parse", lambda tables, key: parsed.append(key) or parse(tables, key))
-    for cached in (presets.find_model, presets.load_preset, format_presets.formats):
+    for cached in (presets.find_model, presets.load_preset, presets._model, format_presets.formats):
         cached.cache_clear()
     load_preset("mistral-7b-v0.3")
     loaded = set(parsed)
