@@ -5,7 +5,7 @@ Names are Hugging Face's. Nothing here depends on how the model is stored or ser
 
 from collections.abc import Iterable
 
-from planner.formats import NumberFormat, Role
+from planner.formats import QUANTIZED_ROLES, NumberFormat, Role
 from planner.records import dataclass
 
 
@@ -171,6 +171,16 @@ class Architecture:
     assumed: bool = False
     stored_assumed: bool = False
     warnings: tuple[str, ...] = ()
+
+
+def main_format(layers: Iterable[Layer]) -> NumberFormat | None:
+    """In what most elements of the matrices of *layers* are stored; ``None`` for layers without any."""
+    elements: dict[NumberFormat, int] = {}
+    for layer, count in distinct_layers(layers):
+        for tensor in layer.tensors:
+            if tensor.role in QUANTIZED_ROLES:
+                elements[tensor.stored] = elements.get(tensor.stored, 0) + count * tensor.elements
+    return max(elements, key=lambda number: elements[number], default=None)
 
 
 def distinct_layers(layers: Iterable[Layer]) -> list[tuple[Layer, int]]:

@@ -38,8 +38,20 @@ def choose_weights(
         if quantize:
             raise PlannerError(f"{chosen} decides about every tensor by itself: leave --quantize out.")
         return QuantScheme(format=None, rest=sixteen_bit(architecture), quantize=MIX, mix=mix)
-    weights = None if chosen == CHECKPOINT else find_format(known, chosen, "weights", format_presets.mix_names())
+    weights = None if chosen == CHECKPOINT else _weights_format(chosen)
     return QuantScheme(format=weights, rest=sixteen_bit(architecture), quantize=rule)
+
+
+def _weights_format(name: str) -> NumberFormat:
+    """A format of the presets, or one by the name under which a checkpoint is said to be stored."""
+    known = format_presets.formats()
+    if name not in known:
+        from planner.readers.quantization.named import named_format  # most names are the presets' own
+
+        found = named_format(name)
+        if found is not None:
+            return found
+    return find_format(known, name, "weights", format_presets.mix_names())
 
 
 def weights_in_name(name: str) -> str | None:

@@ -14,6 +14,7 @@ from planner.presets import ModelPreset
 from planner.printable import printable
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import MAX_JSON_BYTES, parse_json
+from planner.readers.quantization.stated import SIBLINGS
 from planner.spelled_names import plain
 from planner.units import shorten, shorten_path
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from planner.readers.hub import HubModel
 
 CONFIG = "config.json"
-QUANTIZATION = "hf_quant_config.json"
 SAFETENSORS = ".safetensors"
 GGUF = ".gguf"
 
@@ -82,7 +82,7 @@ def read_config_text(
 ) -> Architecture:
     """The architecture of a ``config.json`` given as *text*; *file* is its name in complaints.
 
-    *quantization* is the text of the ``hf_quant_config.json`` beside it, where there is one.
+    *quantization* is the text of the file beside it that says how it is quantised, where there is one.
     """
     return read_config(
         parse_json(text, file),
@@ -90,7 +90,7 @@ def read_config_text(
         name=title,
         title=title,
         source="tensor shapes of the given config",
-        quantization=None if quantization is None else parse_json(quantization, QUANTIZATION),
+        quantization=None if quantization is None else parse_json(quantization, SIBLINGS[0]),
     )
 
 
@@ -200,9 +200,12 @@ def _is_file_name(name: str) -> bool:
 
 
 def _read_sibling(folder: Path) -> bytes | None:
-    """The quantisation that ModelOpt describes in a file of its own."""
-    file = folder / QUANTIZATION
-    return _read_text(file) if file.is_file() else None
+    """The quantisation that a tool describes in a file of its own, which is checked to be one."""
+    file = next((folder / name for name in SIBLINGS if (folder / name).is_file()), None)
+    text = None if file is None else _read_text(file)
+    if file is not None and text is not None:
+        parse_json(text, file.name)
+    return text
 
 
 def _check_regular(file: Path) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from planner.architecture import Architecture, distinct_layers
+from planner.architecture import Architecture, main_format
 from planner.downloads import ollama_tag
 from planner.format_presets import find_mix, mix_names
-from planner.formats import CHECKPOINT, NumberFormat, QuantScheme, Role
+from planner.formats import CHECKPOINT, NumberFormat, QuantScheme
 
 READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
 FEW_BITS = 8
@@ -14,7 +14,7 @@ FEW_BITS = 8
 
 def published_format(architecture: Architecture) -> NumberFormat | None:
     """The number format of few bits in which most of its layers' weights are published, if there is one."""
-    most = _most_stored(architecture)
+    most = main_format(architecture.layers)
     return most if most is not None and most.bits_per_element < FEW_BITS else None
 
 
@@ -22,17 +22,7 @@ def weight_bits(weights: QuantScheme, architecture: Architecture) -> int:
     """Whole bits of most of its layers' weights in *weights*; what scales add to them is left out."""
     if weights.mix is not None:
         return int(weights.mix.format.bits_per_element)
-    return int((weights.format or _most_stored(architecture) or weights.rest).bits_per_element)
-
-
-def _most_stored(architecture: Architecture) -> NumberFormat | None:
-    """In what most of its layers' matrices are published; ``None`` for layers without any."""
-    elements: dict[NumberFormat, int] = {}
-    for layer, count in distinct_layers(architecture.layers):
-        for tensor in layer.tensors:
-            if tensor.role in (Role.LINEAR, Role.EXPERT):
-                elements[tensor.stored] = elements.get(tensor.stored, 0) + count * tensor.elements
-    return max(elements, key=lambda number: elements[number], default=None)
+    return int((weights.format or main_format(architecture.layers) or weights.rest).bits_per_element)
 
 
 def native_names(engine: str, architecture: Architecture) -> tuple[str, ...]:

@@ -11,14 +11,16 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.errors import BadFile
 from planner.formats import QuantScheme
-from planner.model_files import CONFIG, GGUF, QUANTIZATION, SAFETENSORS, fit_to_print, read_config_text
+from planner.model_files import CONFIG, GGUF, SAFETENSORS, fit_to_print, read_config_text
 from planner.readers.json_text import parse_json
+from planner.readers.quantization.stated import SIBLINGS
 from planner.records import dataclass
 from planner.units import format_bytes, format_count, shorten
 from planner.weights import loaded_tensors, tensors_bytes
 
 MAX_FILES = 32
 TITLE = "Your model"
+_QUANTIZATION_KEYS = ("quantization", "bits", "w_bit")
 SUFFIXES = ("json", "gguf", "safetensors")
 _WHOLE_FILE_BYTES = 2**62
 """The size that is assumed of a file of which only the beginning is there."""
@@ -46,7 +48,7 @@ def read_uploads(files: Mapping[str, bytes]) -> Architecture:
     given = _sort(files)
     if given.ggufs:
         return fit_to_print(_read_gguf(given))
-    for kind, what in ((given.configs, CONFIG), (given.quantizations, QUANTIZATION), (given.indexes, "index")):
+    for kind, what in ((given.configs, CONFIG), (given.quantizations, SIBLINGS[0]), (given.indexes, "index")):
         if len(kind) > 1:
             raise BadFile(f"{' and '.join(kind)} are {len(kind)} files where one {what} is meant: give one model's.")
     if not given.configs:
@@ -66,7 +68,7 @@ def _sort(files: Mapping[str, bytes]) -> _Given:
             keys = parse_json(content, name).keys()
             if "weight_map" in keys:
                 given.indexes[name] = content
-            elif "quantization" in keys and "model_type" not in keys:
+            elif not keys.isdisjoint(_QUANTIZATION_KEYS) and "model_type" not in keys:
                 given.quantizations[name] = content
             else:
                 given.configs[name] = content

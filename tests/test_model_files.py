@@ -9,6 +9,7 @@ import pytest
 from planner.cli import main
 from planner.errors import PlannerError
 from planner.model_files import load_model
+from planner.uploads import read_uploads
 from planner.weights import parameters
 from tests.readers.gguf_files import BLOCK, F32, LLAMA, model, write
 from tests.test_hub import CONFIG, FIRST, INDEX, NAMES, PARAMETERS, SECOND, shard
@@ -43,6 +44,33 @@ def test_a_quantisation_beside_the_config_counts(tmp_path: Path, name: str) -> N
     (tmp_path / "hf_quant_config.json").write_text("[")
     with pytest.raises(PlannerError, match=r"hf_quant_config\.json is not valid JSON"):
         load_model(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("name", "quantization", "stored_as"),
+    [
+        (
+            "quantize_config.json",
+            {"bits": 4, "group_size": 128, "damp_percent": 0.01, "desc_act": False},
+            "gptq-4bit-g128",
+        ),
+        ("quant_config.json", {"zero_point": True, "q_group_size": 64, "w_bit": 4, "version": "GEMM"}, "awq-4bit-g64"),
+    ],
+)
+def test_the_first_quantisers_files_count_where_the_config_says_nothing(
+    tmp_path: Path, name: str, quantization: dict[str, object], stored_as: str
+) -> None:
+    (tmp_path / name).write_text(json.dumps(quantization))
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    assert load_model(str(tmp_path)).stored_as == stored_as
+    given = {"config.json": json.dumps(CONFIG).encode(), name: json.dumps(quantization).encode()}
+    assert read_uploads(given).stored_as == stored_as
+    own = {"quant_method": "gptq", "bits": 8, "group_size": -1}
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, "quantization_config": own}))
+    assert load_model(str(tmp_path)).stored_as == "gptq-8bit"
+    (tmp_path / name).write_text("[")
+    with pytest.raises(PlannerError, match=f"{name} is not valid JSON"):
+        load_model(str(tmp_path))
 
 
 def test_weights_without_their_config_are_refused(folder: Path) -> None:

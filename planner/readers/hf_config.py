@@ -35,7 +35,7 @@ def read_config(
 ) -> Architecture:
     """The architecture that *config* describes, by the rules of its model_type.
 
-    *quantization* is what a sibling ``hf_quant_config.json`` holds, for a config that says nothing of it.
+    *quantization* is what a sibling such as ``hf_quant_config.json`` holds, for a config that says nothing of it.
     Raises UnsupportedModel, with one sentence, for what is missing, absurd or not understood.
     """
     if NOMINAL_KEY in config:

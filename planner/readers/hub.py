@@ -17,6 +17,7 @@ from planner.borders import validate
 from planner.errors import BadFile, PlannerError, UnknownName, Unreachable
 from planner.readers.hub_ranges import TIMEOUT_S, read_range
 from planner.readers.json_text import MAX_JSON_BYTES
+from planner.readers.quantization.stated import SIBLINGS
 from planner.readers.safetensors import INDEX
 from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
 from planner.readers.safetensors_index import parse_index
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from huggingface_hub import ModelInfo
 
 CONFIG = "config.json"
-QUANTIZATION = "hf_quant_config.json"
 _SINGLE = "model.safetensors"
 _ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[\w.-]{1,64}", re.ASCII)
@@ -115,7 +115,7 @@ def fetch(repo_id: str, endpoint: str | None = None, listing: Listing | None = N
         repo_id=repo_id,
         commit=commit,
         config=text(CONFIG),
-        quantization=text(QUANTIZATION) if QUANTIZATION in names else None,
+        quantization=next((text(name) for name in SIBLINGS if name in names), None),
         stored=_headers(repo_id, commit, shards, endpoint) if shards else None,
     )
     _assets(repo_id).joinpath(_NEWEST).write_text(f"{commit} {len(shards)}", encoding="utf-8")
@@ -152,7 +152,8 @@ def kept(repo_id: str) -> HubModel | None:
         return None
     if config is None:
         return None
-    return HubModel(repo_id=repo_id, commit=commit, config=config, quantization=text(QUANTIZATION), stored=stored)
+    quantization = next((found for found in map(text, SIBLINGS) if found is not None), None)
+    return HubModel(repo_id=repo_id, commit=commit, config=config, quantization=quantization, stored=stored)
 
 
 def _assets(repo_id: str) -> Path:

@@ -44,7 +44,7 @@ from tests.readers.quantized import (
         ({"quant_method": "gptq", "bits": 4}, "key 'group_size' is None; it must be a group size, or -1"),
         ({"quant_method": "awq", "bits": 4, "group_size": 0.5}, "key 'group_size' is 0.5; it must be a whole number"),
         ({"quant_method": "bitsandbytes"}, "key 'load_in_4bit' is None; it must be true, or load_in_8bit must be"),
-        ({"quant_method": "fp8", "weight_block_size": [128]}, "key 'weight_block_size' has 1 entries; it must have 2"),
+        ({"quant_method": "fp8", "weight_block_size": [128]}, "key 'weight_block_size' has 1 entry; it must have 2"),
         (compressed("sparse-24-bitmask", num_bits=8, type="float", strategy="channel"), "key 'format' is"),
         (modelopt("FP3"), "key 'quant_algo' is 'FP3'"),
         ({"quant_method": "fp8", "modules_to_not_convert": [3]}, "it must be a list of module names"),

@@ -1,10 +1,10 @@
 """A checkpoint's own quantisation: which of its tensors are stored in which format."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from planner.architecture import Architecture, Layer, Tensor
+from planner.architecture import Architecture, Layer, Tensor, main_format
 from planner.errors import UnsupportedModel
 from planner.formats import NumberFormat, Role
 from planner.readers.quantization import compressed_tensors, floats, integers, modelopt, others, quark
@@ -41,7 +41,7 @@ _ALIASES = {"intel/auto-round": "auto-round", "modelopt_fp4": "modelopt", "gptq_
 def apply_quantization(
     architecture: Architecture, quantization: Mapping[str, object], formats: Formats
 ) -> Architecture:
-    """*architecture* with its tensors as a ``quantization_config``, or a sibling ``hf_quant_config.json``, stores them.
+    """*architecture* with its tensors as a ``quantization_config``, or a file beside it, stores them.
 
     What is not understood is counted unquantised, an upper bound, with ``stored_assumed`` and a warning that says why.
     """
@@ -98,17 +98,24 @@ def _has_only_mlx(quantization: Mapping[str, object]) -> bool:
 def _stored(architecture: Architecture, scheme: StoredScheme) -> Architecture:
     number = len(architecture.layers)
     built: dict[tuple[int, ...], Layer] = {}
+    layers = tuple(_layer(layer, scheme, built, index) for index, layer in enumerate(architecture.layers))
+    most = main_format(layers)
     return replace(
         architecture,
-        layers=tuple(_layer(layer, scheme, built, index) for index, layer in enumerate(architecture.layers)),
+        layers=layers,
         mtp_layers=tuple(
             _layer(layer, scheme, built, number + index, prediction=index)
             for index, layer in enumerate(architecture.mtp_layers)
         ),
         tensors=tuple(replace(tensor, stored=_format(tensor, scheme)) for tensor in _with_head(architecture, scheme)),
         cache_format=scheme.cache_format or architecture.cache_format,
-        stored_as=scheme.name or architecture.stored_as,
-        warnings=(*architecture.warnings, *scheme.warnings, *_copy_warning(architecture, scheme)),
+        stored_as=architecture.stored_as if most is None else most.name,
+        warnings=(
+            *architecture.warnings,
+            *scheme.warnings,
+            *_copy_warning(architecture, scheme),
+            *_skipped_in_vain(architecture, scheme),
+        ),
     )
 
 
@@ -157,6 +164,30 @@ def _with_head(architecture: Architecture, scheme: StoredScheme) -> tuple[Tensor
     if not scheme.unties_head or embedding is None:
         return architecture.tensors
     return (*architecture.tensors, replace(embedding, name="lm_head.weight", role=Role.HEAD))
+
+
+def _skipped_in_vain(architecture: Architecture, scheme: StoredScheme) -> tuple[str, ...]:
+    """That what the file leaves unquantised in the layers is nothing that this model has."""
+    skipped = [choice.modules for choice in scheme.choices if choice.format is None and choice.modules.in_layers]
+    if (
+        scheme.skips_unsaid
+        or not skipped
+        or any(place in modules for modules in skipped for place in _places(architecture))
+    ):
+        return ()
+    return (
+        "The quantization_config leaves modules unquantised, and none that it names is in this model's layers: all of "
+        "them are counted quantised, so that the file may be larger.",
+    )
+
+
+def _places(architecture: Architecture) -> Iterator[Place]:
+    """Where every tensor of the layers is, whatever it is for."""
+    for index, layer in enumerate(architecture.layers):
+        yield from (Place(modules=_modules(tensor.name), layer=index) for tensor in layer.tensors)
+    for index, layer in enumerate(architecture.mtp_layers):
+        number = len(architecture.layers) + index
+        yield from (Place(modules=_modules(tensor.name), layer=number, prediction=index) for tensor in layer.tensors)
 
 
 def _copy_warning(architecture: Architecture, scheme: StoredScheme) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def fp8(settings: Settings, formats: Formats) -> StoredScheme:
     pairs = quantized_layers(settings)
     unsaid = _SKIPPED_BY_V4 if settings.has("expert_dtype") else _SKIPPED_BY_V3
     skipped = unsaid if pairs else settings.names(*SKIPPED) or unsaid
-    return StoredScheme(defaults=defaults, choices=choices((skipped, None), *pairs))
+    return StoredScheme(defaults=defaults, choices=choices((skipped, None), *pairs), skips_unsaid=skipped is unsaid)
 
 
 def _fp8_format(settings: Settings) -> NumberFormat:

@@ -8,6 +8,8 @@ from planner.readers.quantization.settings import Settings
 
 SKIPPED = ("modules_to_not_convert", "ignored_layers", "ignore")
 _BITS = (2, 3, 4, 5, 6, 7, 8)
+_GPTQ_BITS = (2, 3, 4, 8)
+"""What transformers' GPTQConfig takes; AutoRound's takes all of the others."""
 _UNQUANTIZED_BITS = 16
 _MARLIN = ("marlin", "marlin_24")
 _PACKINGS = ("gptq", "awq")
@@ -34,7 +36,7 @@ def _gptq(settings: Settings) -> NumberFormat:
     key = "checkpoint_format" if settings.text("checkpoint_format") else "format"
     layout = settings.choice(key, "gptq", "gptq_v2", *_MARLIN)
     has_indices = not (layout in _MARLIN or settings.flag("is_marlin_format"))
-    return layouts.gptq(settings.bits("bits", *_BITS), settings.group_size(), has_indices=has_indices)
+    return layouts.gptq(settings.bits("bits", *_GPTQ_BITS), settings.group_size(), has_indices=has_indices)
 
 
 def awq(settings: Settings, formats: Formats) -> StoredScheme:

@@ -95,6 +95,11 @@ def is_tower(parts: list[str]) -> bool:
     return any(part.startswith(_TOWER_WORDS) for part in parts)
 
 
+def is_beside(pattern: str) -> bool:
+    """Whether *pattern* speaks of what stands beside the layers that answer: towers, prediction, head, embedding."""
+    return any(word in pattern for word in (*_TOWER_WORDS, *_MTP_WORDS, "head", "embed", "wte"))
+
+
 @lru_cache(maxsize=4096)
 def canonical(parts: Parts) -> tuple[Parts, ...]:
     """*parts* in the readers' spelling, one tuple a module.

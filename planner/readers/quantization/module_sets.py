@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from planner.errors import UnsupportedModel
-from planner.readers.quantization.module_names import ModuleName, Parts, is_tower, parse_name, runs, spelled
+from planner.readers.quantization.module_names import ModuleName, Parts, is_beside, is_tower, parse_name, runs, spelled
 from planner.readers.quantization.patterns import glob_source, regex_source
 from planner.records import dataclass
 
@@ -17,6 +17,7 @@ _LONGEST_NAME = 512
 _IN_ONE_LAYER = re.compile(r"((?:\w+\.)*)(?:layers|h|blocks)\.(\d{1,6})\.(.+)")
 _ONE_EXPERT = re.compile(r"experts(\\?\.)\d+")
 # What stands before the layers, and the word by which patterns show that they mean it.
+_AROUND = frozenset({("lm_head",), ("embed_tokens",)})
 _PREFIXES = {
     "": "",
     "model.": "",
@@ -75,6 +76,12 @@ class ModuleSet:
 
     def __bool__(self) -> bool:
         return bool(self._anywhere or self._in_layer or self._prediction or self._words)
+
+    @property
+    def in_layers(self) -> bool:
+        """Whether it names something of the layers that answer, not what is around them or predicts."""
+        patterns = (words for words in self._words.splitlines() if not is_beside(words))
+        return bool(self._in_layer or self._anywhere - _AROUND) or any(patterns)
 
     def names(self, place: Place) -> bool:
         """Whether exactly the module at *place* is named, not one around it, and by no pattern."""

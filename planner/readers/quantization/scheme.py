@@ -33,6 +33,7 @@ class StoredScheme:
     Quantisers leave heads, embeddings and routers alone, so that besides a default only a choice by exactly their name
     quantises these. *unties_head*: the file has a head of its own even where the model's is its embedding,
     *copies_head* one that is not loaded.
+    *skips_unsaid*: what it leaves alone is known of the publisher's files, not said in this one.
     *cache_format* is what the cache is to be kept in, None for the model's own. *leaves_weights*: the file says itself
     that its weights are as they were trained.
     """
@@ -43,6 +44,7 @@ class StoredScheme:
     copies_head: bool = False
     cache_format: NumberFormat | None = None
     leaves_weights: bool = False
+    skips_unsaid: bool = False
     warnings: tuple[str, ...] = ()
 
     def format_of(self, tensor: Tensor, place: Place) -> NumberFormat:
@@ -53,16 +55,6 @@ class StoredScheme:
             if choice.modules.names(place) if only_exact else place in choice.modules:
                 return choice.format or tensor.stored
         return self.defaults.get(tensor.role, tensor.stored)
-
-    @property
-    def name(self) -> str:
-        """The name of the format that most is stored in."""
-        formats = [
-            self.defaults.get(Role.EXPERT),
-            self.defaults.get(Role.LINEAR),
-            *(choice.format for choice in self.choices),
-        ]
-        return next((number_format.name for number_format in formats if number_format), "")
 
 
 def projections(number_format: NumberFormat | None) -> Mapping[Role, NumberFormat]:

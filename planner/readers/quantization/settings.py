@@ -52,7 +52,7 @@ class Settings(Values):
     def group_size(self, key: str = "group_size") -> int:
         """Elements of a row that share a scale; 0, as in a Scale, where −1 means the whole row."""
         size = self.optional_integer(key, minimum=-1)
-        if size is None:
+        if not size:
             raise self.wrong(key, size, "a group size, or -1 for whole rows")
         return max(size, 0)
 

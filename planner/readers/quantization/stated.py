@@ -5,13 +5,15 @@ from collections.abc import Iterable, Mapping
 from planner.readers.values import Values
 from planner.units import shorten
 
+SIBLINGS = ("hf_quant_config.json", "quantize_config.json", "quant_config.json")
+"""What ModelOpt, GPTQ's first tools and AutoAWQ write beside a config that says nothing itself; the first counts."""
 _CACHE_KEYS = ("kv_cache_quant_algo", "kv_cache_scheme")
 
 
 def quantization_of(
     sources: Iterable[Values], sibling: Mapping[str, object] | None = None
 ) -> Mapping[str, object] | None:
-    """What the first of *sources*, or else a *sibling* ``hf_quant_config.json``, says of a quantisation; None: nothing.
+    """What the first of *sources*, or else a *sibling*, one of SIBLINGS, says of a quantisation; None: nothing.
 
     ``expert_dtype`` stands beside a ``quantization_config``, and MLX writes its own as ``quantization``.
     """
@@ -23,7 +25,15 @@ def quantization_of(
             inner = stated.get("quantization")
             return {**expert_dtype, **stated, **(inner if isinstance(inner, Mapping) else {})}
     inner = (sibling or {}).get("quantization")
-    return inner if isinstance(inner, Mapping) else sibling
+    return inner if isinstance(inner, Mapping) else _with_method(sibling)
+
+
+def _with_method(sibling: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """*sibling* with the method that its file is only of: ``w_bit`` is AutoAWQ's, ``bits`` GPTQ's first tools'."""
+    for key, method in (("w_bit", "awq"), ("bits", "gptq")):
+        if sibling and key in sibling:
+            return {"quant_method": method, **sibling}
+    return sibling
 
 
 def cache_note(stated: Mapping[str, object] | None, sibling: Mapping[str, object] | None) -> tuple[str, ...]:
