@@ -16,6 +16,8 @@ from ui.words import ITEM_NAMES, PART_NAMES
 
 FONT_PX = 12
 NARROW_PX = 450
+AXIS_PX = 50
+"""What an axis and its title take of a chart's height."""
 BAND = 0.13
 """Opacity of a range around a line."""
 HALF_WAY = 0.55

@@ -11,9 +11,13 @@ from planner.offers import Offer
 from planner.speed_text import count_users
 from planner.units import format_figure
 from ui import colours
-from ui.charts import BAND, doublings, finished, other_field, tooltip
+from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip
+from ui.label_places import NARROWEST_PX, Box, Label, along, places
 
 ROW_PX = 46
+USERS_PX = 230
+_OWN = {"shape": "circle", "size": 110, "color": colours.FREE}
+_FULL = {"shape": "square", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
 _BOLD = 600
 _AXIS = "format(datum.value, datum.value >= 100 ? ',.0f' : '~g')"
 
@@ -56,24 +60,31 @@ def users_price_chart(
         dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
     ]
-    if memory is not None and any(point.users == memory for point in points) and memory < last:
-        mark = alt.Chart(alt.Data(values=[held[-1]])).encode(x=x, y=y)
-        layers += [
-            mark.mark_point(shape="square", size=130, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
-            mark.mark_text(text=f"memory full: {memory:,}", color=ink, fontWeight=_BOLD, **_beneath(memory, last)),
-        ]
     own = next(row for row in rows if row["users"] == asked)
-    mark = alt.Chart(alt.Data(values=[own])).encode(x=x, y=y)
-    layers += [
-        mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
-        mark.mark_text(
-            text=f"you, {count_users(asked)}: {own['price']}",
-            color=ink,
-            fontWeight=_BOLD,
-            **_clear(asked, last),
-        ),
-    ]
-    return finished(alt.layer(*layers), height=280)
+    full = ", memory full:\n" if asked == memory else ": "
+    named = [(own, f"you, {count_users(asked)}{full}{own['price']}", _OWN)]
+    if memory is not None and asked != memory < last and any(point.users == memory for point in points):
+        named.append((held[-1], f"memory full: {memory:,}", _FULL))
+    bottom, top = low / 1.4, high * 1.3
+
+    def at(row: dict[str, float]) -> tuple[float, float]:
+        octaves = math.log2(last) or 1.0
+        down = math.log(top / row["value"]) / math.log(top / bottom)
+        return NARROWEST_PX * math.log2(row["users"]) / octaves, USERS_PX * down
+
+    found = places(
+        [Label(x=at(row)[0], y=at(row)[1], text=text) for row, text, _ in named],
+        taken=(),
+        rules=along(list(map(at, rows))),
+        plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=USERS_PX),
+    )
+    for (row, text, look), place in zip(named, found, strict=True):
+        mark = alt.Chart(alt.Data(values=[row])).encode(x=x, y=y)
+        layers += [
+            mark.mark_point(filled=True, opacity=1, **look),
+            mark.mark_text(text=text, color=ink, fontWeight=_BOLD, **place.marks()),
+        ]
+    return finished(alt.layer(*layers), height=USERS_PX + AXIS_PX)
 
 
 def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -> alt.LayerChart:
@@ -119,21 +130,6 @@ def _price_row(point: TokenPrice, unit: str) -> dict[str, object]:
         "price": money(point.value, unit),
         "range": f"{money(point.low)} – {money(point.high, unit)}",
     }
-
-
-def _clear(users: int, last: int) -> dict[str, object]:
-    """Where the falling line does not come: above a point at its right, or beneath it at its left."""
-    return {"align": "left", "dx": 4, "dy": -16} if _place(users, last) < 0.6 else _beneath(users, last)
-
-
-def _beneath(users: int, last: int) -> dict[str, object]:
-    return (
-        {"align": "right", "dx": -4, "dy": 18} if _place(users, last) > 0.35 else {"align": "left", "dx": 4, "dy": 18}
-    )
-
-
-def _place(users: int, last: int) -> float:
-    return math.log2(users) / math.log2(last) if last > 1 else 0.0
 
 
 def _ones_twos_fives(low: float, high: float) -> list[float]:

@@ -10,12 +10,12 @@ from planner.speculation_text import draft_name, speedup_range
 from planner.speed.drafting import BatchSpeculation
 from planner.speed_text import count_users
 from ui import colours
-from ui.charts import BAND, doublings, finished, other_field, tooltip
+from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip
 from ui.draft_map_chart import SLOWER
-from ui.label_places import NARROWEST_PX, Box, Label, Place, places
+from ui.label_places import NARROWEST_PX, Box, Label, Place, along, places
 
 _BOLD = 600
-TRADE_PX, USERS_PX, AXIS_PX = 250, 210, 50
+TRADE_PX, USERS_PX = 250, 210
 _OWN = {"shape": "circle", "size": 110, "color": colours.FREE}
 _FULL = {"shape": "square", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
 
@@ -47,7 +47,7 @@ def users_chart(
     )
     y = alt.Y(
         "speedup:Q",
-        title="times the speed without a draft",
+        title="times the speed",
         scale=alt.Scale(domain=[low, high], nice=False, zero=False),
         axis=alt.Axis(tickCount=5, format=".1f"),
     )
@@ -85,7 +85,7 @@ def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colo
             "context": f"{point.max_context_tokens:,} tokens each",
             "speed": f"{point.speedup:.2f} times",
             "fits": point.fits,
-            "label": f"{draft_name(point)}: {point.speedup:.2f} times",
+            "label": f"{draft_name(point)}\n{point.speedup:.2f} times",
         }
         for point in points
         if point.max_context_tokens is not None
@@ -139,9 +139,11 @@ def _named(
 ) -> list[alt.Chart]:
     """The reader's own point and the one where memory is full, named where neither the line nor the other is."""
     own = next(point for point in points if point.users == asked)
-    named = [(own, f"you, {count_users(asked)}: {own.speedup:.2f} times", _OWN)]
-    if memory is not None and memory < points[-1].users:
+    full = ", memory full:\n" if asked == memory else ": "
+    named = []
+    if memory is not None and asked != memory < points[-1].users:
         named += [(p, f"memory full: {p.users:,}", _FULL) for p in points if p.users == memory]
+    named.append((own, f"you, {count_users(asked)}{full}{own.speedup:.2f} times", _OWN))
     low, high = span
     octaves = math.log2(points[-1].users) or 1.0
 
@@ -149,11 +151,10 @@ def _named(
         x = NARROWEST_PX * math.log2(point.users) / octaves
         return Label(x=x, y=USERS_PX * (high - point.speedup) / (high - low), text=text)
 
-    along = [at(point) for point in points]
     found = places(
         [at(point, text) for point, text, _ in named],
-        taken=(),
-        rules=[Box(left=p.x - 4, top=p.y - 4, right=p.x + 4, bottom=p.y + 4) for p in along],
+        taken=[Box(left=0.0, top=USERS_PX - 18.0, right=140.0, bottom=USERS_PX)],  # what the ground below 1 says
+        rules=along([(spot.x, spot.y) for spot in map(at, points)]),
         plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=USERS_PX),
     )
     layers = []
@@ -187,6 +188,8 @@ def _label_places(
         return TRADE_PX * (high - speedup) / (high - low)
 
     asked, level = across(asked_tokens), down(1.0)
+    plain = across(rows[0]["tokens"]), level
+    fans = [along([plain, (across(row["tokens"]), down(row["speedup"]))]) for row in rows[1:]]
     side = -90.0 if asked_tokens > 0.5 * end else 90.0
     left, right = sorted((asked, asked + side))
     return places(
@@ -195,6 +198,7 @@ def _label_places(
         rules=[
             Box(left=asked - 1, top=0.0, right=asked + 1, bottom=TRADE_PX),
             Box(left=0.0, top=level - 1, right=NARROWEST_PX, bottom=level + 1),
+            *(box for fan in fans for box in fan),
         ],
         plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=TRADE_PX),
     )

@@ -9,9 +9,14 @@ from planner.speed.sweeps import Pace
 from planner.speed_text import count_users, knee_mark, memory_mark
 from planner.units import format_figure
 from ui import colours
-from ui.charts import BAND, finished, other_field, tooltip
+from ui.charts import AXIS_PX, BAND, finished, other_field, tooltip
+from ui.label_places import NARROWEST_PX, Box, Label, Place, along, around, box_of, places
 
 _BOLD = 600
+KNEE_PX, TARGET_DY = 290, -9
+_DIGIT_PX = 8
+_FULL = {"shape": "square", "size": 150, "filled": True, "color": colours.CACHE, "stroke": "#FFFFFF"}
+_KNEE = {"shape": "circle", "size": 190, "filled": False, "stroke": colours.FREE, "strokeWidth": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,36 +29,117 @@ class KneeMarks:
     target_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plot:
+    """The ends of both axes, and where a batch stands between them, in px on a phone."""
+
+    tokens_per_s: float
+    ms: float
+
+    def at(self, pace: Pace) -> tuple[float, float]:
+        return NARROWEST_PX * pace.together.value / self.tokens_per_s, self.down(pace.step.value_s)
+
+    def down(self, step_s: float) -> float:
+        return KNEE_PX * (1 - 1e3 * step_s / self.ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Labels:
+    """What is written where: *named* points of the curve, the reader's own on the axis, the target at the left.
+
+    *taken* is what all that covers, the marks of the points too.
+    """
+
+    named: Sequence[tuple[Pace, str, dict[str, object], Place]]
+    own: Label
+    own_place: Place
+    target: str
+    taken: Sequence[Box]
+
+
 def knee_chart(points: Sequence[Pace], marks: KneeMarks, ink: str = colours.INK) -> alt.LayerChart:
     """Throughput against the time between two tokens: each point one more batch, its users beside it."""
     end = max(point.together.value for point in points)
     slowest = max(point.step.value_s for point in points)
-    top = 1.08e3 * (max(slowest, marks.target_s) if marks.target_s < 1.6 * slowest else slowest)
+    highest = max(slowest, marks.target_s) if marks.target_s < 1.6 * slowest else slowest
+    plot = _Plot(tokens_per_s=1.04 * end, ms=1.08e3 * highest)
     x = alt.X(
         "together:Q",
-        scale=alt.Scale(domain=[0, 1.04 * end], nice=False),
+        scale=alt.Scale(domain=[0, plot.tokens_per_s], nice=False),
         title="tokens a second, all users together",
         axis=alt.Axis(tickCount=6, grid=True),
     )
     y = alt.Y(
         "ms:Q",
-        scale=alt.Scale(domain=[0, top], nice=False),
+        scale=alt.Scale(domain=[0, plot.ms], nice=False),
         title="ms between two tokens, each user",
         axis=alt.Axis(tickCount=5),
     )
     held = [point for point in points if marks.memory is None or point.users <= marks.memory]
     beyond = points[max(0, len(held) - 1) :]
+    labels = _labels(points, marks, plot)
     layers = [
         _rows([_point(point) for point in held])
         .encode(x=x, y=other_field(y, "low"), y2="high:Q")
         .mark_area(color=colours.WEIGHTS, opacity=BAND, clip=True),
         _line(beyond, x, y).mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
         _line(held, x, y).mark_line(color=colours.WEIGHTS, strokeWidth=3),
-        *_batch_points(points, marks, end, x, y, ink),
-        *_target(marks.target_s, top, y, ink),
-        *_knee_marks({point.users: point for point in points}, marks, end, x, y, ink),
+        *_batch_points(points, marks, labels.taken, plot, (x, y), ink),
+        *_target(labels.target, marks.target_s, y, ink),
+        *_own_batch(points, marks, labels, (x, y), ink),
     ]
-    return finished(alt.layer(*layers), height=340)
+    for point, text, look, place in labels.named:
+        mark = _rows([_point(point)]).encode(x=x, y=y)
+        layers += [
+            mark.mark_point(opacity=1, **look),
+            mark.mark_text(text=text, color=ink, fontWeight=_BOLD, **place.marks()),
+        ]
+    return finished(alt.layer(*layers), height=KNEE_PX + AXIS_PX)
+
+
+def _labels(points: Sequence[Pace], marks: KneeMarks, plot: _Plot) -> _Labels:
+    """All of them, none on another, on a point or outside, and on a line only where nothing else is free."""
+    by_users = {point.users: point for point in points}
+    across, down = plot.at(by_users[marks.asked])
+    fits = marks.memory is None or marks.asked <= marks.memory
+    text = f"you: {count_users(marks.asked)}" + ("" if fits else ", too much")
+    own = Label(x=across, y=KNEE_PX - 10.0, text=text)
+    own_place = Place(is_right=across <= 0.6 * NARROWEST_PX, dy=0)
+    taken, target, level = [box_of(own, own_place)], "", plot.down(marks.target_s)
+    if level >= 0:
+        target = f"fast enough: {format_figure(1 / marks.target_s)} tokens/s for each"
+        taken.append(box_of(Label(x=2.0, y=level, text=target), Place(is_right=True, dy=TARGET_DY)))
+    named = _named(by_users, marks)
+    labels = [Label(x=plot.at(point)[0], y=plot.at(point)[1], text=text) for point, text, _ in named]
+    found = places(
+        labels,
+        taken,
+        rules=[
+            *along(list(map(plot.at, points))),
+            Box(left=across - 1, top=down, right=across + 1, bottom=KNEE_PX),
+            Box(left=0.0, top=level - 1, right=NARROWEST_PX, bottom=level + 1),
+        ],
+        plot=Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=KNEE_PX),
+    )
+    marked = [around(*plot.at(by_users[users])) for users in _marked(marks) if users in by_users]
+    return _Labels(
+        named=[(*each, place) for each, place in zip(named, found, strict=True)],
+        own=own,
+        own_place=own_place,
+        target=target,
+        taken=[*taken, *map(box_of, labels, found), *marked],
+    )
+
+
+def _named(by_users: dict[int, Pace], marks: KneeMarks) -> list[tuple[Pace, str, dict[str, object]]]:
+    """The square where memory is full and the knee's ring, labelled, where the picture reaches them."""
+    found: list[tuple[Pace, str, dict[str, object]]] = []
+    if marks.memory in by_users:
+        lines = memory_mark(marks.memory, marks.knee, marks.knee in by_users)
+        found.append((by_users[marks.memory], "\n".join(lines), _FULL))
+    if marks.knee in by_users:
+        found.append((by_users[marks.knee], knee_mark(marks.knee, marks.memory), _KNEE))
+    return found
 
 
 def _rows(rows: list[dict[str, object]], order: bool = False) -> alt.Chart:
@@ -83,20 +169,21 @@ def _line(points: Sequence[Pace], x: alt.X, y: alt.Y) -> alt.Chart:
 
 
 def _batch_points(
-    points: Sequence[Pace], marks: KneeMarks, end: float, x: alt.X, y: alt.Y, ink: str
+    points: Sequence[Pace], marks: KneeMarks, taken: Sequence[Box], plot: _Plot, axes: tuple[alt.X, alt.Y], ink: str
 ) -> list[alt.Chart]:
-    """Dots at powers of two, labelled in users where that crowds nothing."""
-    by_users = {point.users: point for point in points}
-    taken = [by_users[users].together.value for users in _marked(marks) if users in by_users]
-    rows, last = [], -end
-    for users, point in by_users.items():
-        if users & (users - 1) or users in _marked(marks):
+    """Dots at powers of two, labelled in users where that lies on nothing *taken*."""
+    standing, rows = [*taken], []
+    for point in points:
+        if point.users & (point.users - 1) or point.users in _marked(marks):
             continue
-        at = point.together.value
-        free = at - last > 0.055 * end and all(abs(at - other) > 0.05 * end for other in taken)
-        rows.append(_point(point) | {"label": f"{users:,}" if free else ""})
-        last = at if free else last
-    mark = _rows(rows).encode(x=x, y=y, tooltip=tooltip("users", "each", "range", "all"))
+        across, down = plot.at(point)
+        label = f"{point.users:,}"
+        half = _DIGIT_PX * len(label) / 2
+        box = Box(left=across - 4 - half, top=down - 20, right=across - 4 + half, bottom=down - 6)
+        is_free = not any(box.meets(other) for other in standing)
+        rows.append(_point(point) | {"label": label if is_free else ""})
+        standing += [box] if is_free else []
+    mark = _rows(rows).encode(x=axes[0], y=axes[1], tooltip=tooltip("users", "each", "range", "all"))
     return [
         mark.mark_point(shape="circle", size=36, filled=True, color=colours.WEIGHTS, opacity=1),
         mark.mark_text(dy=-13, dx=-4, color=ink).encode(text="label:N"),
@@ -107,71 +194,32 @@ def _marked(marks: KneeMarks) -> set[int]:
     return {marks.asked, marks.knee, marks.memory or 0}
 
 
-def _target(target_s: float, top: float, y: alt.Y, ink: str) -> list[alt.Chart]:
+def _target(label: str, target_s: float, y: alt.Y, ink: str) -> list[alt.Chart]:
     """The level that is still fast enough, where the picture reaches it."""
-    if 1e3 * target_s > top:
+    if not label:
         return []
-    label = f"fast enough: {format_figure(1 / target_s)} tokens/s for each"
     mark = _rows([{"ms": 1e3 * target_s}]).encode(y=y)
     return [
         mark.mark_rule(color=colours.RULE, strokeDash=[2, 3], strokeWidth=1.5),
-        mark.mark_text(text=label, align="left", dy=-9, color=ink).encode(x=alt.value(6)),
+        mark.mark_text(text=label, align="left", dy=TARGET_DY, color=ink).encode(x=alt.value(6)),
     ]
 
 
-def _knee_marks(
-    by_users: dict[int, Pace], marks: KneeMarks, end: float, x: alt.X, y: alt.Y, ink: str
+def _own_batch(
+    points: Sequence[Pace], marks: KneeMarks, labels: _Labels, axes: tuple[alt.X, alt.Y], ink: str
 ) -> list[alt.Chart]:
-    """The knee's ring labelled beneath, the square where memory is full above, the reader's own point on the axis."""
-    layers = []
-    if marks.memory in by_users:
-        memory = _rows([_point(by_users[marks.memory])]).encode(x=x, y=y)
-        layers += [
-            memory.mark_point(shape="square", size=150, filled=True, color=colours.CACHE, stroke="#FFFFFF", opacity=1),
-            memory.mark_text(
-                text=memory_mark(marks.memory, marks.knee, marks.knee in by_users),
-                color=ink,
-                fontWeight=_BOLD,
-                baseline="line-bottom",
-                lineBreak="\n",
-                dy=-12,
-                **_above(marks.memory, by_users, end),
-            ),
-        ]
-    if marks.knee in by_users:
-        knee = _rows([_point(by_users[marks.knee])]).encode(x=x, y=y)
-        beyond = marks.memory is not None and marks.memory < marks.knee
-        side = {"align": "left", "dx": 10, "dy": 20}
-        if beyond or marks.asked > marks.knee:
-            # Beyond memory the label stands above: beneath is that of memory.
-            side = {"align": "right", "dx": 8 if beyond else -4, "dy": -20 if beyond else 20}
-        layers += [
-            knee.mark_point(shape="circle", size=190, filled=False, stroke=colours.FREE, strokeWidth=3, opacity=1),
-            knee.mark_text(text=knee_mark(marks.knee, marks.memory), color=ink, fontWeight=_BOLD, **side),
-        ]
-    return [*layers, *_own_batch(by_users[marks.asked], marks, end, x, y, ink)]
-
-
-def _above(users: int, by_users: dict[int, Pace], end: float) -> dict[str, object]:
-    """Left of a point and above it the curve never comes; near the left edge there is no room."""
-    far = by_users[users].together.value > 0.45 * end
-    return {"align": "right", "dx": -4} if far else {"align": "left", "dx": -4}
-
-
-def _own_batch(own: Pace, marks: KneeMarks, end: float, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
     """The asked users: a point, and a line down to its name."""
-    held = marks.memory is None or marks.asked <= marks.memory
-    label = f"you: {count_users(marks.asked)}" + ("" if held else ", too much")
     look = (
         {"shape": "circle", "size": 110, "color": colours.FREE}
-        if held
+        if marks.memory is None or marks.asked <= marks.memory
         else {"shape": "cross", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
     )
-    mark = _rows([_point(own)]).encode(x=x, tooltip=tooltip("users", "each", "range", "all"))
+    own = next(point for point in points if point.users == marks.asked)
+    mark = _rows([_point(own)]).encode(x=axes[0], tooltip=tooltip("users", "each", "range", "all"))
     bottom = alt.value(alt.ExprRef("height"))
-    side = {"align": "right", "dx": -6} if own.together.value > 0.6 * end else {"align": "left", "dx": 6}
+    text = mark.mark_text(text=labels.own.text, color=ink, fontWeight=_BOLD, **labels.own_place.marks())
     return [
-        mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5).encode(y=y, y2=bottom),
-        mark.mark_point(filled=True, opacity=1, **look).encode(y=y),
-        mark.mark_text(text=label, color=ink, fontWeight=_BOLD, **side).encode(y=alt.value(alt.ExprRef("height - 10"))),
+        mark.mark_rule(color=colours.RULE, strokeDash=[4, 3], strokeWidth=1.5).encode(y=axes[1], y2=bottom),
+        mark.mark_point(filled=True, opacity=1, **look).encode(y=axes[1]),
+        text.encode(y=alt.value(alt.ExprRef("height - 10"))),
     ]

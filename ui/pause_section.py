@@ -11,8 +11,8 @@ from ui.batch_setting import Setting
 from ui.figure import figure
 from ui.pause_chart import pause_chart
 
-SHORTEST, BEYOND = 64, 4
-"""Where the picture begins, and how many times the longest prompt, or a step, it goes on."""
+SHORTEST, BEYOND, PER_OCTAVE = 64, 4, 4
+"""Where the picture begins, how many times the longest prompt, or a step, it goes on, and points between doublings."""
 
 
 def pause_section(found: Setting) -> None:
@@ -28,10 +28,13 @@ def pause_section(found: Setting) -> None:
     st.header(pauses_title(longest), anchor=False)
     st.markdown(pauses_sentence(typical, longest, chunk))
     end = BEYOND * max(chunk, longest.prompt_tokens, SHORTEST)
-    drawn = [2**power for power in range(SHORTEST.bit_length() - 1, end.bit_length())]
+    first, last = (PER_OCTAVE * (tokens.bit_length() - 1) for tokens in (SHORTEST, end))
+    drawn = [round(2 ** (part / PER_OCTAVE)) for part in range(first, last + 1)]
     own = (typical.prompt_tokens, longest.prompt_tokens)
     points = pauses(found.step_time, others, chunk, (*drawn, chunk, *(tokens for tokens in own if tokens > SHORTEST)))
-    marked = [("typical", typical), ("longest here", longest)]
+    marked = [("typical", typical)]
+    if longest.prompt_tokens > typical.prompt_tokens:
+        marked.append(("longest here", longest))
     figure(
         pause_chart,
         points,

@@ -1,5 +1,6 @@
 """Charts of speed: speed over context, time to the first token, where the time goes."""
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -8,8 +9,10 @@ from planner.speed.sweeps import FirstToken, Pace, Phase
 from planner.speed_text import phase_name
 from planner.units import format_figure, format_seconds
 from ui import colours
-from ui.charts import BAND, SECONDS_AXIS, doubling_tokens, finished, other_field, tooltip
+from ui.charts import AXIS_PX, BAND, SECONDS_AXIS, doubling_tokens, finished, other_field, tooltip
+from ui.label_places import NARROWEST_PX, Box, Label, along, around, box_of, name_place, places
 
+CONTEXT_PX, FIRST_TOKEN_PX = 230, 210
 ROW_PX = 58
 _BOLD = 600
 _TOO_THIN = 0.03
@@ -48,20 +51,18 @@ def context_chart(
             base.mark_line(color=colour, strokeWidth=1.5, strokeDash=[5, 4]).encode(y=y),
             solid.mark_line(color=colour, strokeWidth=3),
         ]
-    layers += [
-        *_own_context(next(point for point in asked if point.context_tokens == own_tokens), x, y, ink),
-        *_line_names(alone, asked, x, y, ink),
-    ]
-    return finished(alt.layer(*layers), height=280)
+    layers += _context_labels(alone, asked, own_tokens, top, (x, y), ink)
+    return finished(alt.layer(*layers), height=CONTEXT_PX + AXIS_PX)
 
 
 def first_token_chart(points: Sequence[FirstToken], own_tokens: int, ink: str = colours.INK) -> alt.LayerChart:
     """Time to the first token over the prompt, both by doublings."""
     first, last = points[0].prompt_tokens, points[-1].prompt_tokens
     x = doubling_tokens(first, last, "tokens of the prompt")
+    least, most = points[0].time.low_s / 1.3, points[-1].time.high_s * 1.3
     y = alt.Y(
         "value:Q",
-        scale=alt.Scale(type="log", nice=False, domain=[points[0].time.low_s / 1.3, points[-1].time.high_s * 1.3]),
+        scale=alt.Scale(type="log", nice=False, domain=[least, most]),
         title="time to the first token",
         axis=alt.Axis(values=[10.0**power for power in range(-4, 5)], labelExpr=SECONDS_AXIS),
     )
@@ -80,13 +81,21 @@ def first_token_chart(points: Sequence[FirstToken], own_tokens: int, ink: str = 
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, tooltip=tooltip("prompt", "first", "range"))
     own = [row | {"label": f"{row['prompt']}: {row['first']}"} for row in rows if row["tokens"] == own_tokens]
     mark = alt.Chart(alt.Data(values=own)).encode(x=x, y=y)
+
+    def at(point: FirstToken) -> tuple[float, float]:
+        share = math.log(most / point.time.value_s) / math.log(most / least)
+        return _across(point.prompt_tokens, first, last), FIRST_TOKEN_PX * share
+
+    across, down = next(at(point) for point in points if point.prompt_tokens == own_tokens)
+    label = Label(x=across, y=down, text=str(own[0]["label"]))
+    (place,) = places([label], (), along(list(map(at, points))), _plot(FIRST_TOKEN_PX))
     layers = [
         base.mark_area(color=colours.WEIGHTS, opacity=BAND, clip=True).encode(y=other_field(y, "low"), y2="high:Q"),
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3, clip=True).encode(y=y),
         mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
-        mark.mark_text(align="right", dx=-10, dy=-14, color=ink, fontWeight=_BOLD).encode(text="label:N"),
+        mark.mark_text(color=ink, fontWeight=_BOLD, **place.marks()).encode(text="label:N"),
     ]
-    return finished(alt.layer(*layers), height=260)
+    return finished(alt.layer(*layers), height=FIRST_TOKEN_PX + AXIS_PX)
 
 
 def phase_bars(phases: Sequence[Phase], ink: str = colours.INK) -> alt.LayerChart:
@@ -162,33 +171,41 @@ def _context_row(pace: Pace) -> dict[str, object]:
     }
 
 
-def _own_context(pace: Pace, x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
-    mark = alt.Chart(alt.Data(values=[_context_row(pace)])).encode(x=x, y=y)
-    label = f"{pace.context_tokens:,} tokens: {format_figure(pace.each.value)}"
-    return [
-        mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1),
-        mark.mark_text(text=label, align="right", dx=-6, dy=16, color=ink, fontWeight=_BOLD),
-    ]
+def _context_labels(
+    alone: Sequence[Pace], asked: Sequence[Pace], own_tokens: int, top: float, axes: tuple[alt.X, alt.Y], ink: str
+) -> list[alt.Chart]:
+    """The reader's own point with its figure, and near their ends which line is whose."""
+    first, last = alone[0].context_tokens, alone[-1].context_tokens
 
+    def spots(points: Sequence[Pace]) -> list[tuple[float, float]]:
+        return [(_across(p.context_tokens, first, last), CONTEXT_PX * (1 - p.each.value / top)) for p in points]
 
-def _line_names(alone: Sequence[Pace], asked: Sequence[Pace], x: alt.X, y: alt.Y, ink: str) -> list[alt.Chart]:
-    """Which line is whose, where they are apart."""
-    if asked[0].users == 1:
-        return []
-    place = next(
-        (
-            index
-            for index, (one, many) in enumerate(zip(alone, asked, strict=True))
-            if many.each.value < 0.8 * one.each.value
-        ),
-        len(alone) * 2 // 3,
-    )
-    place = min(place + 2, len(alone) - 3)
-    layers = []
-    for points, text, dx, dy, align in (
-        (alone, "1 user", 6, -12, "left"),
-        (asked, f"each of {asked[0].users:,}", -6, 16, "right"),
-    ):
-        mark = alt.Chart(alt.Data(values=[_context_row(points[place])])).encode(x=x, y=y)
-        layers.append(mark.mark_text(text=text, align=align, dx=dx, dy=dy, color=ink, fontWeight=_BOLD))
+    own = next(point for point in asked if point.context_tokens == own_tokens)
+    across, down = spots([own])[0]
+    label = Label(x=across, y=down, text=f"{own_tokens:,} tokens: {format_figure(own.each.value)}")
+    lines, plot = (spots(alone), spots(asked)), _plot(CONTEXT_PX)
+    (place,) = places([label], (), [box for line in lines for box in along(line)], plot)
+    named, taken = [(own, label, place)], [box_of(label, place), around(across, down)]
+    if asked[0].users > 1:
+        for points, line, other, name in (
+            (asked, lines[1], lines[0], f"each of {asked[0].users:,}"),
+            (alone, lines[0], lines[1], "1 user"),
+        ):
+            index, label, place = name_place(name, line, along(other), taken, plot)
+            named.append((points[index], label, place))
+            taken.append(box_of(label, place))
+    mark = alt.Chart(alt.Data(values=[_context_row(own)])).encode(x=axes[0], y=axes[1])
+    layers = [mark.mark_point(shape="circle", size=110, filled=True, color=colours.FREE, opacity=1)]
+    for pace, label, place in named:
+        mark = alt.Chart(alt.Data(values=[_context_row(pace)])).encode(x=axes[0], y=axes[1])
+        layers.append(mark.mark_text(text=label.text, color=ink, fontWeight=_BOLD, **place.marks()))
     return layers
+
+
+def _across(tokens: int, first: int, last: int) -> float:
+    """How far from the left *tokens* stand on a scale of doublings, in px on a phone."""
+    return NARROWEST_PX * math.log(tokens / first) / math.log(last / first) if last > first else 0.0
+
+
+def _plot(height_px: int) -> Box:
+    return Box(left=0.0, top=0.0, right=NARROWEST_PX, bottom=height_px)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ui.label_places import Box, Label, box_of, places
+from ui.label_places import Box, Label, along, box_of, name_place, places
 
 PLOT = Box(left=0, top=0, right=280, bottom=250)
 UI = Path(__file__).parents[2] / "ui"
@@ -36,6 +36,34 @@ def test_a_handful_of_labels_never_meet(points: list[tuple[int, int]]) -> None:
     labels = [Label(x=x, y=y, text="a draft: 1.23 times") for x, y in points]
     boxes = [box_of(label, place) for label, place in zip(labels, places(labels, (), (), PLOT), strict=True)]
     assert not any(one.meets(other) for index, one in enumerate(boxes) for other in boxes[:index])
+
+
+def test_a_label_of_two_lines_is_as_high_as_two() -> None:
+    one, two = (Label(x=100, y=100, text=text) for text in ("n-gram: 1.38 times", "n-gram\n1.38 times"))
+    (place,) = places([one], (), (), PLOT)
+    low, high = box_of(one, place), box_of(two, place)
+    assert high.bottom - high.top == 2 * (low.bottom - low.top)
+    assert high.right - high.left < low.right - low.left
+
+
+def test_no_letter_fits_between_two_spots_of_a_line() -> None:
+    boxes = along([(0.0, 0.0), (80.0, 0.0), (80.0, 50.0)])
+    for x, y in ((-3, -3), (37, -3), (75, 20)):
+        assert any(Box(left=x, top=y, right=x + 6.4, bottom=y + 14).meets(box) for box in boxes)
+    assert not any(Box(left=20, top=20, right=60, bottom=40).meets(box) for box in boxes)
+
+
+def test_the_name_of_a_line_stands_nearer_to_it_than_to_the_other() -> None:
+    """Two lines that fall apart, as the pace of one user and of many does over a longer text."""
+    one = [(28.0 * part, 20.0 + part) for part in range(11)]
+    many = [(28.0 * part, 25.0 + 1.8 * part**2) for part in range(11)]
+    for line, other in ((one, many), (many, one)):
+        _, label, place = name_place("each of 16", line, along(other), (), PLOT)
+        box = box_of(label, place)
+        assert not any(box.meets(spot) for spot in along(other))
+        middle = (box.top + box.bottom) / 2
+        apart = [min(abs(y - middle) for x, y in each if abs(x - label.x) < 30) for each in (line, other)]
+        assert apart[0] < apart[1]
 
 
 def placeholders() -> list[tuple[str, str]]:
