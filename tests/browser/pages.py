@@ -34,6 +34,29 @@ _SETTLED = """([still, since]) => {
 }"""
 
 
+# Texts of one chart that lie on one another, in pairs; a few px of the boxes of their lines are empty.
+_MET_LABELS = """() => [...document.querySelectorAll('[data-testid="stVegaLiteChart"] svg')].flatMap(svg => {
+    const seen = [...svg.querySelectorAll('text')].filter(text => {
+        for (let part = text; part !== svg; part = part.parentElement)
+            if (+getComputedStyle(part).opacity === 0) return false;
+        return text.textContent.trim();
+    }).map(text => ({words: text.textContent, box: text.getBoundingClientRect()}));
+    const shared = (one, other) => [
+        Math.min(one.right, other.right) - Math.max(one.left, other.left),
+        Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top)];
+    return seen.flatMap((one, index) => seen.slice(index + 1).filter(other => {
+        const [across, down] = shared(one.box, other.box);
+        return across > 1.5 && down > 4.5;
+    }).map(other => `${one.words} on ${other.words}`));
+})"""
+
+
+def met_labels(page: Page) -> list[str]:
+    """Which texts of the page's charts lie on one another."""
+    found: list[str] = page.evaluate(_MET_LABELS)
+    return found
+
+
 def settle(page: Page) -> None:
     """Wait until the script has run, nothing is left to draw, and the page has stopped changing."""
     page.wait_for_function(_SETTLED, arg=[STILL_MS, time.monotonic()])

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, settle
+from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
 from tests.ui.test_batching import AZURE
 
 
@@ -44,8 +44,9 @@ def test_a_long_run_shows_how_far_it_is(open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize("target", ["/batching", "/batching?requests=your+CSV", "/batching?model=llama-3.1-70b"])
-def test_no_sideways_scroll_on_a_phone(open_page: OpenPage, target: str) -> None:
+def test_on_a_phone_nothing_scrolls_sideways_and_no_label_lies_on_another(open_page: OpenPage, target: str) -> None:
     page = open_page(target, width=390)
     settle(page)
     inner, outer = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
     assert inner <= outer
+    assert met_labels(page) == []

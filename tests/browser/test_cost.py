@@ -8,7 +8,7 @@ from planner.cost import cost
 from planner.cost_text import money
 from planner.paced import paced
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, settle
+from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
 
 
 def million(price: float) -> str:
@@ -51,9 +51,10 @@ def test_it_is_reached_from_speed_with_the_same_price(open_page: OpenPage) -> No
     )
 
 
-@pytest.mark.parametrize("target", ["/cost?price=0.4", "/cost?prices=h100-sxm+%3D+2.5", "/cost?memory=8GiB"])
-def test_no_sideways_scroll_on_a_phone(open_page: OpenPage, target: str) -> None:
+@pytest.mark.parametrize("target", ["/cost?price=0.4", "/cost?prices=h100-sxm+%3D+2.5", "/cost?users=7"])
+def test_on_a_phone_nothing_scrolls_sideways_and_no_label_lies_on_another(open_page: OpenPage, target: str) -> None:
     page = open_page(target, width=390)
     settle(page)
     inner, outer = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
     assert inner <= outer
+    assert met_labels(page) == []

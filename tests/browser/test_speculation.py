@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, settle
+from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
 
 TEXTBOOK = "/speculation?drafter=a+stated+cost&acceptance=30&draft_tokens=8"
 
@@ -37,9 +37,10 @@ def test_a_slider_moves_from_the_keyboard(open_page: OpenPage) -> None:
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("Slower: 0.84 times the speed")
 
 
-@pytest.mark.parametrize("target", ["/speculation", TEXTBOOK, "/speculation?memory=8GiB"])
-def test_no_sideways_scroll_on_a_phone(open_page: OpenPage, target: str) -> None:
+@pytest.mark.parametrize("target", ["/speculation", TEXTBOOK, "/speculation?users=7"])
+def test_on_a_phone_nothing_scrolls_sideways_and_no_label_lies_on_another(open_page: OpenPage, target: str) -> None:
     page = open_page(target, width=390)
     settle(page)
     inner, outer = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
     assert inner <= outer
+    assert met_labels(page) == []

@@ -10,7 +10,7 @@ from planner.choices import Choices, choose
 from planner.paced import paced
 from planner.speed.answer import knee_users
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, settle
+from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -57,9 +57,13 @@ def test_the_figures_are_a_table_and_files(open_page: OpenPage) -> None:
     assert [row["users"] for row in rows][:3] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("target", ["/speed", "/speed?model=llama-3.1-70b", "/speed?memory=8GiB"])
-def test_no_sideways_scroll_on_a_phone(open_page: OpenPage, target: str) -> None:
+@pytest.mark.parametrize(
+    "target",
+    ["/speed?device=h100-sxm&context=2048&users=16", "/speed?model=llama-3.1-70b", "/speed?users=1&context=512"],
+)
+def test_on_a_phone_nothing_scrolls_sideways_and_no_label_lies_on_another(open_page: OpenPage, target: str) -> None:
     page = open_page(target, width=390)
     settle(page)
     inner, outer = page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
     assert inner <= outer
+    assert met_labels(page) == []
