@@ -11,7 +11,7 @@ from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS, budget_for, prepare
 from planner.capacity import largest
 from planner.choices import Choices, choose, choose_cards, choose_device
-from planner.deployment import MAX_PARALLEL, Device
+from planner.deployment import CPU, MAX_PARALLEL, Device
 from planner.downloads import checkpoint_id
 from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import PLACEMENT
@@ -135,10 +135,13 @@ def _engines(choices: Choices) -> Iterator[tuple[str, Choices]]:
 
 
 def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, Choices] | None:
-    """What llama.cpp's --fit would choose, with a margin on the card; ``None`` where the user set one of the two."""
+    """What llama.cpp's --fit would choose, with a margin on the card.
+
+    ``None`` without a card, and where the user set one of the two.
+    """
     deployment = choose(choices, architecture).deployment
     settings = deployment.settings
-    if settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
+    if deployment.on_cpu or settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
         return None
     margin_bytes = settings.integer("fit_target") or 0
     if deployment.pipeline_parallel > 1:
@@ -175,12 +178,12 @@ def offload(
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
     """The smallest card that is enough: of the same make, or of the sizes that cards are sold in."""
-    elsewhere = replace(choices, profile=None, devices=None)
+    elsewhere = replace(choices, profile=None, devices=None, host_memory=None if before.on_cpu else choices.host_memory)
     if choices.device is None:
         sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
         options = [(f"A {size} GiB card", replace(elsewhere, memory=f"{size}GiB")) for size in sizes]
     else:
-        alike = _alike(presets.find_device(choices.device))
+        alike = _alike(choose_cards(choices)[0])
         options = [(device.title, replace(elsewhere, device=device.name)) for device in alike]
     bigger = (
         (change, changed)
@@ -192,7 +195,7 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
 
 def _more_cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
     """The fewest cards of the same kind that are enough, by doublings; twice as many where none of these is."""
-    if choices.devices is not None:
+    if choices.devices is not None or choose_cards(choices)[0].vendor == CPU:
         return
     counts = [before.device_count * factor for factor in DOUBLINGS if before.device_count * factor <= MAX_PARALLEL]
     options = [

@@ -41,7 +41,8 @@ class Answer:
     """The contract of ``plan --json``. All sizes are bytes of one device, the fullest, but for those of the host.
 
     *devices* are the titles of all cards where these differ; *device* is the fullest one's. *shares* are the parts of
-    devices that hold different layers, in their order; empty where all hold the same.
+    devices that hold different layers, in their order; empty where all hold the same. *on_cpu*: there is no card, and
+    the device is a machine with its main memory.
     *host_items* lie in the machine's own memory, which has *host_memory_bytes*; ``None``: not stated, no limit. Where
     card and processor share one memory, *shared_memory_bytes* bounds both together. *deciding* is the memory with the
     least to spare. With less than *margin_bytes* free the engine moves a part of the model to main memory by itself;
@@ -56,6 +57,7 @@ class Answer:
     device_count: int
     devices: tuple[str, ...]
     shares: tuple[DeviceShare, ...]
+    on_cpu: bool
     weights: str
     stored_as: str
     quantize: str
@@ -115,6 +117,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         device_count=deployment.device_count * deployment.replicas,
         devices=tuple(card.title for card in deployment.cards),
         shares=tuple(_share(rank, workload) for rank in budget.ranks) if len(budget.ranks) > 1 else (),
+        on_cpu=deployment.on_cpu,
         weights=deployment.weights.name,
         stored_as=architecture.stored_as,
         quantize=deployment.weights.quantize,

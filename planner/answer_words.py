@@ -28,6 +28,11 @@ def if_it_did(sentence: str, fits: bool) -> str:
     return sentence if fits else f"It does not fit. If it did: {sentence[:1].lower()}{sentence[1:]}"
 
 
+def the_card(answer: Answer) -> str:
+    """What holds it."""
+    return "the machine" if answer.on_cpu else "the card"
+
+
 def its_cards(answer: Answer) -> str:
     """``one GeForce RTX 4090``, ``each of 2 × L4``, or the fullest of cards that differ."""
     if answer.devices:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.deployment import MAX_PARALLEL, Deployment, Device, Workload
+from planner.deployment import CPU, MAX_PARALLEL, Deployment, Device, Workload
 from planner.engine_data import EngineData, settle
 from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
@@ -120,6 +120,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     data = presets.engine_data(engine)
     gguf_engine = engine if "n_gpu_layers" in data.settings else ""
     weights = choose_weights(stored, choices.quantize, model, gguf_engine)
+    of_machine = choices.host_memory is None or cards[0].vendor == CPU
     draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),
@@ -136,7 +137,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         cards=cards if len(set(cards)) > 1 else (),
         settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
-        host_memory_bytes=None if choices.host_memory is None else parse_bytes(choices.host_memory, "host_memory"),
+        host_memory_bytes=None if of_machine else parse_bytes(choices.host_memory or "", "host_memory"),
         profile=None if choices.profile is None else _load_profile(choices.profile),
         draft=None if drafting else draft,
         desktop=presets.desktop_use() if choices.display else None,
@@ -224,6 +225,9 @@ def default_context_tokens(architecture: Architecture) -> int:
 def choose_cards(choices: Choices) -> tuple[Device, ...]:
     """The cards in order: one that stands for all of its kind, or those of ``devices``, by name or by size."""
     if choices.devices is None:
+        name = (choices.device or "").strip().lower()
+        if choices.memory is None and (name == CPU or (name and presets.find_device(name).vendor == CPU)):
+            return (_machine(name, choices.host_memory),)
         return (choose_device(choices.device, choices.memory),)
     if choices.device is not None or choices.memory is not None:
         raise PlannerError("Give --devices alone: it names every card, so --device and --memory have nothing to add.")
@@ -233,7 +237,11 @@ def choose_cards(choices: Choices) -> tuple[Device, ...]:
             f"devices = {shorten(choices.devices)!r} is not a list of cards: write up to {MAX_PARALLEL:,} names or "
             "sizes, such as rtx-4090,rtx-3060 or 24GiB,12GiB."
         )
-    return tuple(choose_device(None, word) if word[:1].isdigit() else presets.find_device(word) for word in words)
+    cards = tuple(choose_device(None, word) if word[:1].isdigit() else presets.find_device(word) for word in words)
+    machine = next((card for card in cards if card.vendor == CPU), None)
+    if machine is not None:
+        raise PlannerError(f"{machine.title} is no card: name it alone, by --device {machine.name}.")
+    return cards
 
 
 def choose_device(name: str | None, memory: str | None) -> Device:
@@ -247,6 +255,17 @@ def choose_device(name: str | None, memory: str | None) -> Device:
     if size == 0:
         raise PlannerError("memory = 0 is not possible: give the size of one card, such as 8GiB.")
     return stated_device(size)
+
+
+def _machine(device: str, host_memory: str | None) -> Device:
+    """A machine without a card by its name, or of which only what its memory has to give is said."""
+    if host_memory is None:
+        if device != CPU:
+            return presets.find_device(device)
+        names = ", ".join(name for name, one in presets.devices().items() if one.vendor == CPU)
+        raise PlannerError(f"{CPU} is a machine without a card: give --host-memory 12GiB, or name one of: {names}.")
+    size = parse_bytes(host_memory, "host_memory")
+    return Device(name=CPU, title=f"PC without GPU, {format_size(size)}", memory_bytes=size, vendor=CPU, unified=True)
 
 
 @cache

@@ -34,7 +34,8 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     width = max(len(item.name) for item in answer.items)
     lines += [_item_line(item, width) for item in answer.items]
     lines.append(f"  {'total':{width}} {format_bytes(answer.total_bytes):>{_GIB_WIDTH}}")
-    lines.append(f"  {'card':{width}} {format_bytes(answer.memory_bytes):>{_GIB_WIDTH}}  {answer.device}")
+    what = "machine" if answer.on_cpu else "card"
+    lines.append(f"  {what:{width}} {format_bytes(answer.memory_bytes):>{_GIB_WIDTH}}  {answer.device}")
     if answer.shares:
         lines += ["", *_share_lines(answer)]
     if answer.host_items:

@@ -18,6 +18,8 @@ MAX_TOKENS = 2**33
 """No request is longer; a bound so that absurd input is refused and searches end."""
 MAX_USERS = 10**7
 MAX_PARALLEL = 1024
+CPU = "cpu"
+"""The vendor of machines that compute with their processor: their main memory is the device's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,11 @@ class Deployment:
     def device_count(self) -> int:
         """The devices of one replica."""
         return self.tensor_parallel * self.pipeline_parallel * self.data_parallel
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether there is no card at all."""
+        return self.device.vendor == CPU
 
     @property
     def shared_memory_bytes(self) -> int | None:

@@ -16,6 +16,7 @@ from planner.answer_words import (
     request,
     room_words,
     stored,
+    the_card,
     token_count,
     whose_memory,
 )
@@ -169,7 +170,7 @@ def _short(answer: Answer) -> Verdict:
         title=f"No: {short} short",
         sentence=(
             f"{_where(answer)}: {it_needs(answer)} **{format_bytes(cache_bytes(answer))}** of cache; "
-            f"the card has room for **{format_bytes(room_bytes(answer))}**."
+            f"{the_card(answer)} has room for **{format_bytes(room_bytes(answer))}**."
         ),
         short=f"**does not fit**, {short} short",
     )

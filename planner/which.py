@@ -13,7 +13,7 @@ from planner.budget import MemoryBudget, RankBudget, State, budget_for, on_devic
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_cards
 from planner.deciding import Deciding, deciding
-from planner.deployment import Device
+from planner.deployment import CPU, Device
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.export import Row
@@ -106,12 +106,12 @@ def runs_on(engine: str, device: Device) -> bool:
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
-    """Every device that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
+    """Every card that does what *choices* ask of *architecture*, smallest first, each in its first fitting format."""
     weights = tried_names(choices.engine, architecture, weights)
     storable = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
-        if not runs_on(choices.engine, device):
+        if device.vendor == CPU or not runs_on(choices.engine, device):
             continue
         unread = {*default_weights(choices.engine)} - {*default_weights(choices.engine, device)}
         for chosen, ranks in storable:

@@ -133,9 +133,9 @@ def test_dense_16_bit_rate_is_units_times_clock(name: str, units: int, flop_per_
     assert DEVICES[name].fp16_flops_per_s == pytest.approx(units * flop_per_clock * hertz, rel=0.01)
 
 
-def test_there_are_a_hundred_devices_of_five_vendors() -> None:
+def test_there_are_a_hundred_devices_of_five_vendors_and_machines_without() -> None:
     assert len(ALL) >= 100
-    assert {device.vendor for device in ALL} == {"nvidia", "amd", "apple", "intel", "google"}
+    assert {device.vendor for device in ALL} == {"nvidia", "amd", "apple", "intel", "google", "cpu"}
 
 
 @pytest.mark.parametrize("device", ALL, ids=lambda device: device.name)
@@ -166,15 +166,17 @@ class TestEveryDevice:
         assert device.spec_checked == ("recalled" not in device.spec_source.lower())
 
     def test_power(self, device: Device) -> None:
-        """A limit has a source; it is none of a token's energy where none was found: Macs and TPUs."""
-        assert (device.power_watts is None) == (device.vendor in ("apple", "google"))
+        """A limit has a source; it is none of a token's energy where none was found: Macs, TPUs, and processors."""
+        assert (device.power_watts is None) == (device.vendor in ("apple", "google", "cpu"))
         if device.power_watts is not None:
             assert 10 <= device.power_watts <= 1_400
             assert len(device.power_source) >= 10
             assert device.power_checked == ("recalled" not in device.power_source)
 
     def test_rates(self, device: Device) -> None:
-        assert device.bandwidth_bytes_per_s is not None
+        assert (device.bandwidth_bytes_per_s is None) == (device.vendor == "cpu")
+        if device.bandwidth_bytes_per_s is None:
+            return
         assert 50e9 < device.bandwidth_bytes_per_s < 10e12
         if device.fp16_flops_per_s is not None:
             # A card computes far more than it reads: between 20 and 800 operations a byte.

@@ -74,7 +74,7 @@ def host_table(answer: Answer) -> str:
 
 def _last_line(answer: Answer) -> str:
     if answer.free_bytes >= 0:
-        what, size = "Card, usable", answer.memory_bytes
+        what, size = "Memory of the machine" if answer.on_cpu else "Card, usable", answer.memory_bytes
     else:
         what, size = f"Needed, of {format_bytes(answer.memory_bytes)}", answer.total_bytes
     return f'<tr><td>{what}</td><td>{size / GIB:.2f}</td><td class="kv-share"></td><td></td></tr>'

@@ -74,7 +74,7 @@ class Transformers(Minimum):
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """What is gone from a card before anything is loaded; nothing of a CPU's memory."""
-        if deployment.device.vendor == "cpu" or deployment.device.unified:
+        if deployment.on_cpu or deployment.device.unified:
             return ()
         spread = deployment.settings.rule("context_gib")
         return (

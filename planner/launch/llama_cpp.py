@@ -67,6 +67,7 @@ NAMELESS = {NGRAM: "ngram-simple", EAGLE: "draft-eagle3"}
 """Drafts that are no smaller model, as --spec-type has them."""
 SMALLER_MODEL, MTP_TYPE, NGRAM_LENGTH = "draft-simple", "draft-mtp", "--spec-ngram-simple-size-m"
 IGNORED = ("--gpu-layers-draft", "--spec-draft-ngl", "--cache-type-k-draft", "--cache-type-v-draft")
+NO_CARD = {"llama_cpp": ("--device", "none")}
 _MAX_DIGITS = 15
 ALL_LAYERS = "999"
 """More layers than any model has: what ``--n-gpu-layers`` says where the plan leaves it out."""
@@ -97,7 +98,10 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     values = {name: str(settings.values[name]) for name in VALUES if name in settings.given}
     if users > found.n_parallel:
         values["n_parallel"] = str(users)
-    for name, value in ({"n_gpu_layers": ALL_LAYERS} | values).items():
+    if deployment.on_cpu:
+        # Where there is a card after all, it would still multiply prompts with layers in main memory.
+        yield from NO_CARD.get(deployment.engine, ())
+    for name, value in ({"n_gpu_layers": "0" if deployment.on_cpu else ALL_LAYERS} | values).items():
         yield from (VALUES[name], value)
     for name, (on, off) in EITHER_WAY.items():
         if name in settings.given:
@@ -171,7 +175,7 @@ def parse(text: str, like: Choices) -> Choices:
     switches = {option: f"set.{name}=true" for name, option in SWITCHES.items()}
     flags |= dict.fromkeys(("--model-draft", "--spec-draft-model", "-md"), "draft_model")
     flags |= {"--spec-draft-n-max": "drafted", "--draft-max": "drafted", NGRAM_LENGTH: "drafted"}
-    flags |= {"--spec-type": "drafter"} | dict.fromkeys(IGNORED, "ignored")
+    flags |= {"--spec-type": "drafter", "--device": "device", "-dev": "device"} | dict.fromkeys(IGNORED, "ignored")
     switches |= {on: f"set.{name}=true" for name, (on, _) in EITHER_WAY.items()}
     switches |= {off: f"set.{name}=false" for name, (_, off) in EITHER_WAY.items()}
     beside, beside_switches = ignored("llama_cpp")
@@ -204,7 +208,11 @@ def parse(text: str, like: Choices) -> Choices:
                 pass
             case "draft_model" | "drafted" | "drafter":
                 draft[name] = value
-            case "ignored":
+            case "device" if value != "none":
+                raise PlannerError(
+                    f"--device {value[:40]!r} is a card of this machine: name its kind as the plan's card."
+                )
+            case "ignored" | "device":
                 pass
             case _ if name.startswith("set."):
                 found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))

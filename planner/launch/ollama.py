@@ -45,6 +45,8 @@ def _modelfile(choices: Choices, chosen: Chosen) -> Iterator[str]:
     file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
     yield f"FROM {_pull_name(choices, chosen) or './' + file}"
     yield f"PARAMETER num_ctx {chosen.workload.context_tokens}"
+    if chosen.deployment.on_cpu and "n_gpu_layers" not in settings.given:
+        yield "PARAMETER num_gpu 0"
     for name, parameter in PARAMETERS.items():
         if name in settings.given:
             yield f"PARAMETER {parameter} {settings.values[name]}"

@@ -184,3 +184,12 @@ def test_another_engine_leaves_the_users_as_they_are(open_app: OpenApp) -> None:
     app = open_app(engine="vllm", users="3")
     app.selectbox(key="engine").set_value("ollama").run()
     assert app.number_input(key="users").value == 3
+
+
+def test_a_machine_without_a_card_is_chosen_among_cards(open_app: OpenApp) -> None:
+    app = open_app(device="PC without GPU, 16 GB", engine="ollama", weights="q4_k_m")
+    assert "PC without GPU, 16 GB" in app.caption[0].value
+    said = words(app)
+    assert "other programs" in said
+    assert "Memory of the machine" in said
+    assert "PARAMETER num_gpu 0" in "".join(code.value for code in app.code)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner.answer import Answer
 from planner.choices import Choices, choose_cards
-from planner.deployment import Device
+from planner.deployment import CPU, Device
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.picks import how_to_get
@@ -96,7 +96,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
 def _cards(plan: Scenario, answer: Answer) -> tuple[str, str]:
     assert plan.chosen is not None
     base, weights = _base(plan.choices), _weights(plan.choices, None)
-    vendors = list(dict.fromkeys(device.vendor for device in devices().values()))
+    vendors = list(dict.fromkeys(device.vendor for device in devices().values() if device.vendor != CPU))
     makers = st.pills("Made by", vendors, selection_mode="multi", default=vendors, key="makers", bind="query-params")
     found = devices_for(base, plan.chosen.architecture, weights) if weights else []
     matches = [match for match in found if devices()[match.device_name].vendor in makers]

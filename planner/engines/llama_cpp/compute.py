@@ -30,7 +30,7 @@ class StepBuffers:
         self._architecture, self._deployment, self._placement = architecture, deployment, placement
         self._rules = _rules(deployment)
         cards = len(placement.cards)
-        self._cards = cards
+        self._cards = 0 if deployment.on_cpu else cards
         self._copies = _COPIES if cards > 1 and not placement.host.layers else 1
 
     def sizes(self, tokens: int, requests: int) -> Mapping[int, int]:

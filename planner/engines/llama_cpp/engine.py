@@ -46,7 +46,9 @@ class LlamaCpp(PerRequest, WholeCard):
         return "fit_target: with less left free than this, --fit moves layers to main memory"
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-        return (context_item(deployment),)
+        # Memory of a machine that is stated is what it has to give.
+        is_stated = deployment.on_cpu and deployment.device.memory_basis == "stated"
+        return () if is_stated else (context_item(deployment),)
 
     def buffer_items(
         self, architecture: Architecture, rank: Rank, deployment: Deployment, tokens: int, requests: int
@@ -61,6 +63,8 @@ class LlamaCpp(PerRequest, WholeCard):
     def host_items(
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
+        if deployment.on_cpu:
+            return ()
         placement, steps = self._place(architecture, deployment)
         return tuple(host_items(architecture, placement, steps, deployment, tokens, requests))
 

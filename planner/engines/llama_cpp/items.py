@@ -18,19 +18,25 @@ HOST_SPREAD: Spread = {"low": 0.5, "high": 2}
 
 
 def context_item(deployment: Deployment) -> LineItem:
-    """What the driver takes for a process, beside every buffer that llama.cpp prints."""
+    """What the driver takes for a process, beside every buffer that llama.cpp prints; without a card, what the system
+    and other programs take of its memory."""
     by_vendor = deployment.settings.rule("context_mib")
     spread = by_vendor.get(deployment.device.vendor, by_vendor["other"])
-    source = "driver's context, libraries and graphs: public memory breakdowns"
-    return _assumed("context", MIB, spread["expected"], spread, source)
+    name, source = "context", "driver's context, libraries and graphs: public memory breakdowns"
+    if deployment.on_cpu:
+        name, source = "other programs", "the system and what else is open: public starts of machines without a card"
+    return _assumed(name, MIB, spread["expected"], spread, source)
 
 
 def buffer_items(
     architecture: Architecture, steps: StepBuffers, card: int, deployment: Deployment, tokens: int, requests: int
 ) -> Iterator[LineItem]:
-    """The compute buffer of one *card*, and a second one for layers that draft."""
-    size = steps.sizes(tokens, requests).get(card, 0)
+    """The compute buffer of one *card*, and a second one for layers that draft; without a card also the outputs."""
+    device = HOST if deployment.on_cpu else card
+    size = steps.sizes(tokens, requests).get(device, 0)
     spread = _spread(architecture, deployment)
+    if deployment.on_cpu:
+        yield _output_item(architecture, deployment, requests)
     yield _assumed("compute buffer", size, 1, spread, _step_source(steps, tokens, requests))
     if options(deployment).drafts:
         yield _assumed("compute buffer, draft", size, 1, spread, "the context of the layers that draft")
@@ -45,7 +51,6 @@ def host_items(
     requests: int,
 ) -> Iterator[LineItem]:
     """Weights, caches, outputs and a step's inputs in main memory, and prompts that are kept there."""
-    chosen = options(deployment)
     host = placement.host
     towers = (tensor for tower in host.towers for tensor in tower.tensors)
     weights = model_bytes(host.layers, (*host.tensors, *towers), deployment.weights)
@@ -53,8 +58,7 @@ def host_items(
     cache = cache_bytes(cache_specs(host, deployment), deployment, tokens, requests)
     if cache:
         yield _known("cache", Kind.CACHE, cache, "of the layers that are not on a card")
-    outputs = FP32_BYTES * chosen.slots(requests) * architecture.vocab_size
-    yield _known("output buffer", Kind.RUNTIME, outputs, "one row of logits a slot")
+    yield _output_item(architecture, deployment, requests)
     source = _step_source(steps, tokens, requests)
     if any(rank.layers for rank in placement.cards):
         size, spread = steps.sizes(tokens, requests).get(HOST, 0), HOST_SPREAD
@@ -66,13 +70,18 @@ def host_items(
         yield _assumed("kept prompts", prompts, 0, {"low": 0, "high": 1}, "fills with use up to cache_ram")
 
 
+def _output_item(architecture: Architecture, deployment: Deployment, requests: int) -> LineItem:
+    size = FP32_BYTES * options(deployment).slots(requests) * architecture.vocab_size
+    return _known("output buffer", Kind.RUNTIME, size, "one row of logits a slot")
+
+
 def kept_prompts_bytes(deployment: Deployment) -> int:
     """Bytes that prompts may fill; not counted where a machine's one memory is all that is known of it.
 
     They are never needed: what they may take of it is said, and decides nothing.
     """
     is_shared = deployment.shared_memory_bytes is not None and deployment.host_memory_bytes is None
-    return 0 if is_shared else deployment.settings.integer("cache_ram") or 0
+    return 0 if is_shared or deployment.on_cpu else deployment.settings.integer("cache_ram") or 0
 
 
 def _step_source(steps: StepBuffers, tokens: int, requests: int) -> str:

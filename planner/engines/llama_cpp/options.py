@@ -88,11 +88,17 @@ def options(deployment: Deployment) -> Options:
 def margin_bytes(deployment: Deployment) -> int:
     """What has to stay free on each card for --fit to leave everything there; 0 where it has no say.
 
-    It has none where the user placed a part of the model, and all runtime stated as one figure has the margin in it.
+    It has none without a card or where the user placed a part of the model, and all runtime stated as one figure has
+    the margin in it.
     Source: common/fit.cpp, common_params_fit_impl.
     """
     settings = deployment.settings
-    if deployment.overhead_bytes is not None or settings.given & PLACEMENT or not settings.flag("fit"):
+    if (
+        deployment.on_cpu
+        or deployment.overhead_bytes is not None
+        or settings.given & PLACEMENT
+        or not settings.flag("fit")
+    ):
         return 0
     return settings.integer("fit_target") or 0
 
@@ -105,6 +111,8 @@ def check(architecture: Architecture, deployment: Deployment) -> None:
             "llama.cpp gives every card whole layers: ask for several cards with --device-count or "
             "--pipeline-parallel alone."
         )
+    if deployment.on_cpu and deployment.pipeline_parallel > 1:
+        raise PlannerError(f"{deployment.device.title} is one machine: ask for one device, not several.")
     formats = deployment.kv_cache_k, deployment.kv_cache_v
     for cache_format in formats:
         if cache_format.name not in settings.rule("cache_formats"):

@@ -32,7 +32,10 @@ class LayerPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """*cards* in order, what stays on the *host*, where every layer lies, and the *output*'s device."""
+    """*cards* in order, what stays on the *host*, where every layer lies, and the *output*'s device.
+
+    Without a card the machine itself stands for one: nothing is beside it, and every device is ``HOST``.
+    """
 
     cards: tuple[Rank, ...]
     host: Rank
@@ -57,8 +60,9 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
     layers = architecture.layers + _prediction_layers(architecture, deployment)
     number = len(architecture.layers)
     asked = settings.integer("n_gpu_layers")
-    offloaded = number + 1 if asked is None else min(asked, number + 1)
+    offloaded = 0 if deployment.on_cpu else number + 1 if asked is None else min(asked, number + 1)
     first = number + 1 - offloaded if settings.rule("output_first") else max(0, number - offloaded)
+    first = len(layers) if deployment.on_cpu else first
     has_output = offloaded > (0 if settings.rule("output_first") else number)
     cpu_moe_layers = frozenset(settings.values["cpu_moe_layers"] or ())
     cpu_moe = number if settings.flag("cpu_moe") else settings.values["n_cpu_moe"]
@@ -99,8 +103,8 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         inputs += tuple(tensor for tensor in outputs if not is_mapped or tensor not in inputs)
     host = Rank(layers=tuple(on_host), tensors=inputs, towers=() if offloaded else towers)
     return Placement(
-        cards=tuple(cards),
-        host=host,
+        cards=(host,) if deployment.on_cpu else tuple(cards),
+        host=Rank(layers=(), tensors=(), towers=()) if deployment.on_cpu else host,
         layers=tuple(places[:number]),
         output=card_of(number - first) if has_output else HOST,
     )
