@@ -8,6 +8,7 @@ from typing import Any
 
 from planner.choices import Choices
 from planner.commands.given import Unused
+from planner.deployment import CPU
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import PerRequest
 from planner.export import Row, to_json
@@ -130,9 +131,10 @@ def unused_quantize(arguments: argparse.Namespace) -> Unused:
 
 
 def unused_host_memory(arguments: argparse.Namespace) -> Unused:
-    """Its size, where the engine never leaves anything there."""
+    """Its size, where the engine never leaves anything there and it is not the device's own."""
     own: object = type(find_engine(arguments.engine)).host_items
-    if own is PerRequest.host_items:
+    is_device = (getattr(arguments, "device", None) or "").strip().lower().startswith(CPU)
+    if own is PerRequest.host_items and not is_device:
         yield ("host_memory",), f"with the engine {arguments.engine}, which leaves nothing in main memory"
 
 
