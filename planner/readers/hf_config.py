@@ -9,6 +9,7 @@ from planner.readers.contradictions import check_lessening, check_weighty, other
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
+from planner.readers.left_out import left_out
 from planner.readers.mtp import mtp_layers, uncounted_mtp
 from planner.readers.nominal import NOMINAL_KEY, read_nominal
 from planner.readers.quantization.stated import cache_note, quantization_of
@@ -83,7 +84,7 @@ def read_config(
             *tower_warnings,
             *beside_warnings,
             *uncounted_mtp(top, decoder),
-            *(_fallback_warning(text, values) if text.family else ()),
+            *(left_out(text, values) if text.family else ()),
             *other_class(config, text, knowledge),
             *_notes(text, family),
             *window_warning,
@@ -148,8 +149,3 @@ def _notes(text: TextConfig, family: Family) -> tuple[str, ...]:
 
 def _is_crossed(layers: Sequence[Layer]) -> bool:
     return any(isinstance(mixer, CrossAttention) for layer in layers for mixer in layer.mixers)
-
-
-def _fallback_warning(text: TextConfig, values: Values) -> tuple[str, ...]:
-    used = [key for key in text.fallback if not values.has(key)]
-    return (f"Not in the file and taken from the class's defaults: {', '.join(used)}.",) if used else ()

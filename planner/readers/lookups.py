@@ -14,11 +14,12 @@ class Lookups:
     """One table under Hugging Face's usual keys: a family's spellings (*aliases*) come first, *defaults* fill gaps.
 
     A key that is there with ``null`` is ``None``, whatever its default. Aliases with a dot reach into a nested object.
-    *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found.
+    *forced* values come before the file's own. ``used`` collects the spellings that were looked up and found, and
+    ``filled`` the keys that only had a default.
     *place* is where the table stands in its file, such as ``text_config``; *lifted* leads to keys that stand elsewhere.
     """
 
-    __slots__ = ("_aliases", "_defaults", "_forced", "_lifted", "_table", "model_type", "place", "used")
+    __slots__ = ("_aliases", "_defaults", "_forced", "_lifted", "_table", "filled", "model_type", "place", "used")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Lookups:
         self.model_type = model_type
         self.place = place
         self.used: set[str] = set()
+        self.filled: set[str] = set()
         self._table = table
         self._aliases = aliases or {}
         self._defaults = defaults or {}
@@ -65,7 +67,11 @@ class Lookups:
     def get(self, key: str) -> object:
         """The value of *key*, its default, or None."""
         value = self.written(key)
-        return self._defaults.get(key) if value is MISSING else value
+        if value is not MISSING:
+            return value
+        if key in self._defaults:
+            self.filled.add(key)
+        return self._defaults.get(key)
 
     @property
     def where(self) -> str:

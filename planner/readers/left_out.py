@@ -1,0 +1,30 @@
+"""Sizes that a file leaves to its model class, which a plan has to say: another class of that name has others."""
+
+from planner.readers.text_config import TextConfig
+from planner.readers.values import Values
+
+SIZES = frozenset(
+    (
+        *("num_key_value_heads", "swa_num_key_value_heads", "head_dim", "v_head_dim", "swa_head_dim"),
+        *("sliding_window", "num_kv_shared_layers", "kv_lora_rank", "q_lora_rank", "qk_rope_head_dim"),
+        *("global_head_dim", "index_head_dim", "vocab_size", "expansion_ratio", "intermediate_multiple_size"),
+        *("num_experts", "moe_intermediate_size", "shared_expert_intermediate_size", "n_shared_experts"),
+        *("state_size", "expand", "num_heads", "mamba_num_heads", "mamba_head_dim", "mamba_d_ssm", "n_groups"),
+        *("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"),
+        *("linear_num_heads", "linear_head_dim", "first_k_dense_replace", "expert_layer_period", "attn_layer_offset"),
+        *("hidden_size_per_layer_input", "vocab_size_per_layer_input", "ple_embed_dim", "ngram_vocab_size_base"),
+        *("block_multiple_of", "n_recurrent_loops", "n_input_layers", "n_output_layers", "H_cycles", "L_cycles"),
+        *("loop_num", "loop_num_passes", "loop_layer_index_start", "loop_layer_index_end", "total_ut_steps"),
+    )
+)
+"""Keys of which twice the class's value makes some model's weights or cache over a seventh larger or smaller."""
+
+
+def left_out(text: TextConfig, values: Values) -> tuple[str, ...]:
+    """A warning that names what *values* were filled in with: by the wrapper's class or the text model's own."""
+    filled = (
+        *(key for key in text.fallback if not values.has(key)),
+        *sorted(key for key in values.filled & SIZES if values.get(key)),
+    )
+    names = ", ".join(dict.fromkeys(filled))
+    return (f"Not in the file and taken from the class's defaults: {names}.",) if names else ()
