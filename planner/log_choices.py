@@ -47,6 +47,8 @@ WHOLE_LENGTH = ("vllm", "sglang")
 """Engines that take a model's whole context where nobody says how long a request may be."""
 SLOTS = "n_seq_max"
 SGLANG_SHARE = "mem_fraction_static"
+KEPT_NAMES = ("ik_llama_cpp",)
+"""Forks whose lines are those of older releases than their own."""
 SERVER_ARGS = {"tp_size", "dp_size", "page_size", "dtype", "chunked_prefill_size"}
 """What SGLang's ``server_args`` always has, and hardly any command."""
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
@@ -111,7 +113,8 @@ def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:
 
 def _version(start: Start) -> str | None:
     """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
-    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v") or start.last
+    last = "" if start.engine in KEPT_NAMES else start.last
+    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v") or last
     try:
         presets.engine_data(start.engine).number(text)
     except PlannerError:

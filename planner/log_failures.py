@@ -74,7 +74,7 @@ def _pool_why(figures: Figures, report: LogReport) -> str:
 
 def _free_title(figures: Figures, report: LogReport) -> str:
     if "free" in figures and "budget" in figures:
-        return f"It did not start: {_size(figures['budget'] - figures['free'])} of the card are taken by others"
+        return f"It did not start: others hold {_size(figures['budget'] - figures['free'])} that it wanted"
     return "It did not start: others take the card"
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.answer import answer
 from planner.architecture import Architecture
-from planner.budget import prepare
+from planner.budget import plan, prepare
 from planner.calibration import CalibrationProfile
 from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
@@ -15,6 +15,7 @@ from planner.log_lacks import Lack, stated_in_vain
 from planner.log_model import shown_name
 from planner.log_profile import profile_from
 from planner.log_try import Try
+from planner.logs.llama_cpp import ALLOCATED
 from planner.logs.readings import Failure, Readings, Start
 from planner.printed_changes import printed_changes
 from planner.records import dataclass
@@ -64,7 +65,8 @@ def report_log(
     chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
     profile = None if chosen is None else profile_from(start, chosen)
-    tries, doubt = printed_changes(start), _doubt(start, readings)
+    doubt = _doubt(start, readings) or ("" if chosen is None else _cache_doubt(start, chosen))
+    tries = printed_changes(start)
     unexplained = "" if chosen is None else _unexplained(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
         tries = would_start(start, told.choices, chosen.architecture, profile)
@@ -107,6 +109,22 @@ def _doubt(start: Start, rows: Sequence[Compared]) -> str:
     return (
         f"One request takes {said} by the log and {planned} by the plan, so the plan is of something else: only "
         "what follows from the log's own figures is shown."
+    )
+
+
+def _cache_doubt(start: Start, chosen: Chosen) -> str:
+    """The same of llama.cpp, where it was the cache that no card had room for."""
+    asked = start.most("allocation")
+    if asked is None or ALLOCATED not in start.settings:
+        return ""
+    budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
+    requests = budget.rank.requests(chosen.workload.users)
+    most = max(rank.cache_bytes(chosen.workload.context_tokens, requests) for rank in budget.ranks)
+    if asked.value <= (1 + SAME_REQUEST) * most:
+        return ""
+    return (
+        f"It asked for {format_bytes(round(asked.value))} of cache on one card, and the plan has {format_bytes(most)}: "
+        "give the context and the cards that it ran with; only what follows from the log's own figures is shown."
     )
 
 

@@ -103,6 +103,21 @@ def _free(start: Start) -> Iterator[Try]:
     if free is not None and card is not None and card.value > 0:
         share = share_below(free.value / card.value)
         yield _change(f"{share:g} of the card, which is free", f"{VLLM_SHARE} {share:g}")
+        yield _change(freed_words(card.value - free.value), "", starts=False)
+
+
+def taken_by_others(start: Start) -> float | None:
+    """Bytes of the card that were not free when the engine wanted more; ``None`` where that was not why it failed."""
+    free, card = start.least("free"), start.most("card")
+    if start.failure is None or start.failure.kind != "free" or free is None or card is None:
+        return None
+    return card.value - free.value
+
+
+def freed_words(taken_bytes: float) -> str:
+    """The change that leaves the command as it is."""
+    size = format_bytes(round(taken_bytes))
+    return f"End what else is on the card, of which {size} were not free: nvidia-smi or rocm-smi lists the programs"
 
 
 def _states(start: Start) -> Iterator[Try]:

@@ -13,6 +13,7 @@ from planner.log_shortage import Stage, beyond_refused, share_below, shortage_by
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
+from planner.printed_changes import freed_words, taken_by_others
 from planner.tuning import OF_THE_CARD, SEQUENCES, SHARES, UTILISATIONS, share_of, with_setting, without_settings
 from planner.units import format_bytes, parse_bytes
 from planner.weights import identity
@@ -55,7 +56,27 @@ def would_start(
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
                 tried[kind] = _perhaps(found) if is_unknown else found
-    return tuple(sorted(tried.values(), key=lambda one: not one.starts))
+    freed = _freed(start, failed, before)
+    return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
+
+
+def _freed(start: Start, failed: Failed, before: Answer) -> tuple[Try, ...]:
+    """Where others hold what the engine wanted: without them it starts as it is."""
+    taken = taken_by_others(start)
+    if taken is None or not before.fits:
+        return ()
+    return (
+        Try(
+            change=freed_words(taken),
+            option="",
+            says=PLANNER,
+            starts=True,
+            max_context_tokens=before.max_context_tokens,
+            max_concurrency=before.max_concurrency,
+            command=failed.choices.command(),
+            choices=failed.choices,
+        ),
+    )
 
 
 def _perhaps(found: Try) -> Try:

@@ -149,7 +149,7 @@ def test_a_log_that_ends_with_nothing_left_is_one_that_failed() -> None:
         (
             "Free memory on device (15.3/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, "
             "21.28 GiB)",
-            "It did not start: 5.98 GiB of the card are taken by others",
+            "It did not start: others hold 5.98 GiB that it wanted",
         ),
         ("Tried to allocate 2.00 GiB", "It ran out of memory, asking for 2.00 GiB more"),
         (
@@ -288,7 +288,11 @@ def test_more_than_is_free_is_mended_by_the_share_alone() -> None:
         "ERROR 08-13 ValueError: Free memory on device (20.11/23.68 GiB) on startup is less than desired GPU memory "
         "utilization (0.9, 21.31 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
     )
-    assert [one.option for one in report(log).would_start] == ["--gpu-memory-utilization 0.84"]
+    lower, freed = report(log).would_start
+    assert (lower.option, lower.starts) == ("--gpu-memory-utilization 0.84", True)
+    # Without the others the command starts as it is: 23.68 − 20.11 GiB.
+    assert freed.change.startswith("End what else is on the card, of which 3.57 GiB were not free")
+    assert (freed.option, freed.starts, freed.choices) == ("", True, report(log).choices)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from ui import own_config
 from ui.draft_charts import trade_chart, users_chart
 from ui.figure import figure
 from ui.html_table import html_table
+from ui.option_words import in_fields
 from ui.pace import Pace
 from ui.scenario import Scenario
 
@@ -98,7 +99,7 @@ def trade_section(plan: Scenario, pace: Pace, kind: str, sibling: str, acceptanc
     try:
         points = draft_points(plan.choices, wishes, pace.wish.engine, own_config.architecture(), pace.wish.measured)
     except PlannerError as error:
-        st.markdown(str(error))
+        st.markdown(in_fields(error))
         return
     sentence = trade_sentence(points, pace.users, pace.context_tokens)
     st.markdown(f"A draft's weights and cache come out of the same memory. {sentence}")

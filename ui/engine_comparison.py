@@ -13,6 +13,7 @@ from ui import colours
 from ui.charts import finished, tooltip
 from ui.draw import draw
 from ui.html_table import html_table
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.words import engine_title
 
@@ -50,7 +51,7 @@ def minimum_and_reserved(choices: Choices, architecture: Architecture) -> None:
         )
     for one in found:
         if one.problem:
-            st.caption(f"**{engine_title(one.engine)}** is left out: {no_markup(one.problem)}")
+            st.caption(f"**{engine_title(one.engine)}** is left out: {no_markup(in_fields(one.problem))}")
 
 
 def name_of(one: EngineFigures) -> str:

@@ -14,6 +14,7 @@ from planner.units import format_size
 from ui import form, profile_fields
 from ui import set_up_fields as fields
 from ui.fields import forget_notes
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.words import engine_title
 
@@ -164,7 +165,7 @@ def _name(line: str) -> str:
 
 
 def _say(error: PlannerError) -> None:
-    st.caption(f":orange[:material/edit:] {no_markup(str(error))}")
+    st.caption(f":orange[:material/edit:] {no_markup(in_fields(error))}")
 
 
 _ENGINE_HELP = (

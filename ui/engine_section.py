@@ -15,6 +15,7 @@ from planner.units import format_bytes
 from planner.which import runs_on
 from ui import form
 from ui.html_table import html_table
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.words import engine_title, engine_words
 
@@ -86,7 +87,7 @@ def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
     try:
         found = start(for_engine(choices, engine), chosen.architecture)
     except PlannerError as error:
-        st.markdown(f":orange[:material/edit:] {no_markup(str(error))}")
+        st.markdown(f":orange[:material/edit:] {no_markup(in_fields(error))}")
         return "It does not start like this"
     assert found is not None, engine
     if found.command is None:
@@ -102,7 +103,7 @@ def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
         st.code(found.command.files, language="sh", wrap_lines=True)
     st.code(found.command.text, language=found.command.language, wrap_lines=True)
     for note in found.command.notes:
-        st.caption(f":material/info: {no_markup(note)}")
+        st.caption(f":material/info: {no_markup(in_fields(note))}")
     if engine != choices.engine:
         st.caption(f"With {engine_title(engine)}'s own defaults; this page counts with {_counted(choices)}.")
     return found.title

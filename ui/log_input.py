@@ -10,6 +10,7 @@ from planner.logs.read import read_log, read_log_bytes
 from planner.logs.readings import Readings
 from planner.units import format_count
 from ui import log_form
+from ui.option_words import in_fields
 from ui.own_config import no_markup, plain
 
 TEXT = "log_text"
@@ -21,6 +22,8 @@ EXAMPLES = {
     "llama-server out of memory": "llama_server_out_of_memory.txt",
 }
 FOLDER = Path(__file__).parent / "example_logs"
+_UNREAD = "_log_unread"
+"""Why what was given last is no log; what was read before then says nothing any more."""
 _FOUND, _PROBLEM, _NAME, _ROUND = "_log_found", "_log_problem", "_log_name", "_log_round"
 
 
@@ -28,6 +31,11 @@ def readings() -> Readings | None:
     """What was read, with at least one start; ``None`` before."""
     found: Readings | None = st.session_state.get(_FOUND)
     return found
+
+
+def unread() -> str:
+    """Why the last that was given could not be read; empty where it was, or nothing was given."""
+    return str(st.session_state.get(_UNREAD, ""))
 
 
 @st.cache_data(show_spinner=False)
@@ -65,11 +73,15 @@ def fields(height: int = 220) -> None:
 
 def forget() -> None:
     """Back to an empty page; for use in a widget's callback."""
-    for key in (_FOUND, _PROBLEM, _NAME):
-        st.session_state.pop(key, None)
+    _forget_readings()
     st.session_state[TEXT] = ""
     st.session_state[_ROUND] = st.session_state.get(_ROUND, 0) + 1
     log_form.forget()
+
+
+def _forget_readings() -> None:
+    for key in (_FOUND, _PROBLEM, _UNREAD, _NAME):
+        st.session_state.pop(key, None)
 
 
 def _pasted() -> None:
@@ -90,7 +102,7 @@ def _uploaded(key: str) -> None:
         try:
             _take(read_log_bytes(file.getvalue()), plain(file.name, "uploaded"))
         except PlannerError as error:
-            st.session_state[_PROBLEM] = str(error)
+            _refuse(error)
 
 
 def _example() -> None:
@@ -104,13 +116,19 @@ def _example() -> None:
 
 
 def _take(found: Readings, name: str) -> None:
-    """Keeps what was read; of a log that says nothing, why it does not, beside what was read before."""
+    """Keeps what was read; of a log that says nothing, why it does not."""
     try:
         find_start(found, None)
     except PlannerError as error:
-        st.session_state[_PROBLEM] = no_markup(str(error))
+        _refuse(error)
         return
+    st.session_state.pop(_UNREAD, None)
     if found != readings():
         log_form.forget()
     st.session_state[_FOUND] = found
     st.session_state[_NAME] = f"{name}, {format_count(found.lines)} lines"
+
+
+def _refuse(error: PlannerError) -> None:
+    _forget_readings()
+    st.session_state[_UNREAD] = no_markup(in_fields(error))

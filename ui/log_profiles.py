@@ -19,6 +19,7 @@ from planner.profile_files import (
 )
 from planner.units import format_bytes, format_size
 from ui import log_form, own_config, profile_fields
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import apply
 from ui.words import engine_words
@@ -64,7 +65,7 @@ def saved() -> None:
         try:
             profile = load_profile(path)
         except PlannerError as error:
-            said, choices = no_markup(str(error)), None
+            said, choices = no_markup(in_fields(error)), None
         else:
             of = profile.subject
             card = format_size(of.memory_bytes) if of.device == "stated" else of.device
@@ -107,7 +108,7 @@ def _save(report: LogReport, choices: Choices) -> None:
     try:
         save_profile(report.profile, name)
     except PlannerError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = in_fields(error)
     else:
         take(replace(choices, profile=name), MEASURED)
 
@@ -116,7 +117,7 @@ def _delete(name: str) -> None:
     try:
         delete_profile(name)
     except PlannerError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = in_fields(error)
 
 
 def _name(choices: Choices) -> str:

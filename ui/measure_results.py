@@ -21,6 +21,7 @@ from ui.draw import draw
 from ui.html_table import html_table, swatches
 from ui.measure_charts import FILLS, SIGNS, identity_chart
 from ui.measure_words import size_words
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import apply
 
@@ -35,7 +36,7 @@ def read(folder: Path) -> tuple[list[Finding], str]:
     try:
         return findings(comparison(folder)), passed_over(folder)
     except PlannerError as error:
-        return [], str(error)
+        return [], in_fields(error)
 
 
 def beside(found: Sequence[Finding]) -> None:
@@ -177,7 +178,7 @@ def _keep(folder: Path) -> tuple[str, str] | None:
         made = calibrate(folder)
         path = keep(made, st.session_state.profile_name)
     except PlannerError as error:
-        st.session_state["_profile_said"] = f":orange[:material/edit:] {no_markup(str(error))}"
+        st.session_state["_profile_said"] = f":orange[:material/edit:] {no_markup(in_fields(error))}"
         return None
     st.session_state["_profile_said"] = f":green[:material/check_circle:] Kept as **{no_markup(path.stem)}**"
     return path.stem, made.subject.engine

@@ -17,6 +17,7 @@ from planner.units import format_figure, format_seconds
 from ui import fields, form, own_config
 from ui.cost_charts import offer_bars
 from ui.figure import figure
+from ui.option_words import in_fields
 from ui.pace import command
 from ui.price_fields import UNNAMED, HourPrice
 from ui.scenario import Scenario, apply
@@ -209,6 +210,6 @@ def _uploaded() -> None:
     try:
         prices = parse_prices(file.getvalue(), file.name, is_csv=file.name.lower().endswith(".csv"))
     except PlannerError as error:
-        st.session_state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = in_fields(error)
     else:
         st.session_state["prices"] = prices_toml(prices)

@@ -15,6 +15,7 @@ from planner.model_files import load_model
 from planner.uploads import SUFFIXES, read_uploads
 from ui import form
 from ui.address import NOTES, model_state
+from ui.option_words import in_fields
 
 MAX_MB = 16
 CUSTOM = "custom"
@@ -63,7 +64,7 @@ def model_chosen() -> None:
             st.session_state["model"] = listed
             return
         elsewhere = " Other ids are read under *From Hugging Face*." if "/" in typed else ""
-        st.session_state[_PROBLEM] = f"{no_markup(str(error))}{elsewhere}"
+        st.session_state[_PROBLEM] = f"{no_markup(in_fields(error))}{elsewhere}"
         st.session_state["model"] = st.session_state.get(_LAST, form.DEFAULTS["model"])
 
 
@@ -156,7 +157,7 @@ def _take(read: Callable[[], Architecture], online: bool = False) -> None:
         st.session_state[_ONLINE] = online
     except PlannerError as error:
         st.session_state.pop(_OWN, None)
-        st.session_state[_PROBLEM] = no_markup(str(error))
+        st.session_state[_PROBLEM] = no_markup(in_fields(error))
 
 
 def _custom() -> Architecture | None:
@@ -173,7 +174,7 @@ def _custom_problem() -> str:
         if text:
             read_custom(text)
     except PlannerError as error:
-        return no_markup(str(error))
+        return no_markup(in_fields(error))
     return ""
 
 

@@ -15,6 +15,7 @@ from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
 from planner.speed.work import Model
 from ui import fields
+from ui.option_words import in_fields
 from ui.scenario import Scenario
 
 DEFAULT_ENGINE = run_by("minimum")
@@ -176,7 +177,7 @@ def ready(plan: Scenario, wish: PaceWish) -> Pace:
         try:
             found = paced(chosen, wish.engine, wish.measured)
         except PlannerError as error:
-            wish, problem = replace(wish, measured=()), str(error)
+            wish, problem = replace(wish, measured=()), in_fields(error)
     return Pace(
         chosen=chosen,
         answer=plan.answer,
@@ -206,6 +207,6 @@ def command(choices: Choices, verb: str, *more: str) -> str:
 def say_problem(pace: Pace) -> None:
     """More tokens than the model was made for; and a measured point that cannot be, with what holds instead."""
     for words in beyond_model(pace.chosen.architecture, pace.context_tokens):
-        st.caption(f":material/info: {words}")
+        st.caption(f":material/info: {in_fields(words)}")
     if pace.problem:
         st.info(f"{pace.problem} The figures are those without what you measured.", icon=":material/edit:")

@@ -24,6 +24,7 @@ from planner.units import format_seconds
 from ui import fields, own_config
 from ui.batch_setting import Setting
 from ui.figure import figure
+from ui.option_words import in_fields
 from ui.pace import PaceWish
 from ui.requests import FILE
 from ui.scenario import Scenario
@@ -56,7 +57,7 @@ def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     sentence.markdown(sustained_sentence(middle, slow, fast, target))
     few = few_requests(len(trace), found.slots)
     for note in few if trace is found.trace else (repeated_words(len(found.trace), len(trace)),):
-        st.caption(f":material/info: {note}")
+        st.caption(f":material/info: {in_fields(note)}")
     _cluster(plan, found, trace, target, wish)
 
 

@@ -9,6 +9,7 @@ from planner.errors import PlannerError
 from planner.export import to_json
 from planner.profile_files import MAX_NAME_CHARACTERS, find_profile, read_profile, save_profile
 from ui import form
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 
 MAX_MB = 4
@@ -72,7 +73,7 @@ def _uploaded(key: str, place: str) -> None:
     try:
         save_profile(read_profile(file.getvalue(), file.name), name)
     except PlannerError as error:
-        st.session_state[_TOLD] = place, str(error), ""
+        st.session_state[_TOLD] = place, in_fields(error), ""
         return
     st.session_state["profile"] = name
     st.session_state[_TOLD] = place, "", name

@@ -17,6 +17,7 @@ from ui import set_up_fields as fields
 from ui.address import NOTES, in_address, read_address
 from ui.advanced_fields import advanced_fields, decided_cards
 from ui.engine_fields import engine_field, runtime_note
+from ui.option_words import in_fields
 from ui.quality import quality_popover
 from ui.words import ICONS
 
@@ -85,7 +86,7 @@ def scenario() -> Scenario:
             chosen = choose(choices, architecture)
         found = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError as error:
-        return Scenario(choices=choices, problem=str(error))
+        return Scenario(choices=choices, problem=in_fields(error))
     return Scenario(choices=choices, chosen=chosen, answer=found, verdict=verdict(found), unused=unused)
 
 
@@ -96,7 +97,7 @@ def _unused(chosen: Chosen) -> str:
         if profile is not None:
             profile.check(chosen.deployment.subject(chosen.architecture.name))
     except PlannerError as error:
-        return str(error)
+        return in_fields(error)
     return ""
 
 

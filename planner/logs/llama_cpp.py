@@ -19,6 +19,12 @@ _BREAKDOWN = (
 )
 
 
+ALLOCATED = "failed_buffer"
+"""Not one of llama.cpp's settings: what the memory that was not there was for."""
+FIRST_NAMES = "2025-01-03"
+"""Until that day functions of llama.cpp were named llm_load_…, and lines after them: #10902. ik_llama.cpp kept them."""
+
+
 def _context(name: str) -> Pattern:
     return pattern(name, rf"{_CONTEXT}{name} *= (?P<set__{name}>[\w-]{{1,20}})")
 
@@ -79,7 +85,7 @@ FORMAT = Format(
         pattern("ftype", r"model ftype *= (?P<set__file_type>.{1,60})"),
         pattern("file", r"print_info: file type *= (?P<set__file_type>.{1,60})"),
         pattern("file", r"print_info: file size *= <file__printed> (?P<unit__>[MG]iB)"),
-        pattern("model", r"llm_load_print_meta: model size *= <file__printed> (?P<unit__>[MG]iB)"),
+        pattern("model", r"llm_load_print_meta: model size *= <file__printed> (?P<unit__>[MG]iB)", last=FIRST_NAMES),
         *(_metadata(name) for name in ("n_layer", "n_ctx_train", "n_swa", "n_expert")),
         *(
             _context(name)
@@ -108,7 +114,11 @@ FORMAT = Format(
             "load_tensors",
             rf"load_tensors: +{_DEVICE} model buffer size = *<weights__mib> MiB",
         ),
-        pattern("llm_load_tensors", rf"llm_load_tensors: +{_DEVICE} buffer size = *<weights__mib> MiB"),
+        pattern(
+            "llm_load_tensors",
+            rf"llm_load_tensors: +{_DEVICE} buffer size = *<weights__mib> MiB",
+            last=FIRST_NAMES,
+        ),
         pattern(
             "buffer",
             rf"(?:llama_kv_cache\w{{0,24}}|init): +{_DEVICE} KV buffer size = *<cache__mib> MiB",
@@ -144,6 +154,7 @@ FORMAT = Format(
             r"failed to allocate (?:\S{1,40} )?buffer of size <allocation__bytes>",
             fails="memory",
         ),
+        pattern("cache", rf"failed to allocate buffer for (?P<set__{ALLOCATED}>kv cache)", fails="memory"),
         pattern("unable", r"unable to allocate \S{1,40} buffer", fails="memory"),
         pattern("loading", r"error loading model\b", fails="other"),
         pattern("failed", r"failed to (?:load model|create context)\b", fails="other"),

@@ -34,6 +34,7 @@ class Excerpt:
     given: dict[str, Any] = field(default_factory=dict)
     starts: list[str] = field(default_factory=list)
     may: list[str] = field(default_factory=list)
+    doubts: str = ""
 
     def report(self, **given: Any) -> LogReport:
         stated = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
@@ -80,7 +81,8 @@ def test_what_is_offered_once_it_is_said(excerpt: Excerpt) -> None:
     for options, are_sure in ((excerpt.starts, True), (excerpt.may, False)):
         offered = {one.option for one in found.would_start if one.starts == are_sure}
         assert set(options) <= offered
-    if not excerpt.failure:
+    assert not excerpt.doubts or found.notes[0].startswith(excerpt.doubts)
+    if not excerpt.failure or excerpt.doubts:
         assert found.would_start == ()
 
 

@@ -209,7 +209,7 @@ def test_the_engines_own_settings_shape_the_pages_server(open_app: OpenApp, caps
     other = open_app(PAGE, engine="vllm", set="max_num_seqs=16", slots="8")
     assert "slots = 8 and max_num_seqs = 16 say two things of one server" in words(other)
     few = open_app(PAGE, engine="llama_cpp", users="8")
-    assert "llama.cpp runs 4 at once unless told: --set n_parallel=8" in words(few)
+    assert "llama.cpp runs 4 at once unless told: “Every setting, name=value a line” n_parallel=8" in words(few)
 
 
 def test_few_requests_are_said_to_be_few(open_app: OpenApp) -> None:

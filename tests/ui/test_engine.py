@@ -81,7 +81,7 @@ def test_a_field_of_a_setting_writes_its_line_and_shows_it(open_app: OpenApp) ->
     [
         ("max_num_seqs=many", "max_num_seqs = 'many' is not possible: it must be a whole number between 1 and"),
         ("nonsense=1", "Engine 'vllm' has no setting 'nonsense'; it knows: "),
-        ("no equals sign", "--set 'no equals sign' is not KEY=VALUE"),
+        ("no equals sign", "'no equals sign' is not KEY=VALUE"),
     ],
 )
 def test_a_setting_that_is_not_possible_is_said_at_once_and_stays(open_app: OpenApp, line: str, sentence: str) -> None:

@@ -216,7 +216,6 @@ def test_a_name_that_makes_no_file_is_said_and_nothing_is_saved(open_app: OpenAp
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("   ", "There is nothing to read yet: paste the log, or upload it. What you entered stays."),
         ("Dear diary,\ntoday it rained.\n", "None of the 2 lines is one that vLLM, SGLang, TensorRT-LLM, LMDeploy"),
         ("\x00\x01\x02PNG\x1a\n" * 50, "None of the 50 lines is one that vLLM"),
         ("<script>alert(1)</script> **x** $y$", "None of the 1 lines is one that vLLM"),
@@ -224,15 +223,24 @@ def test_a_name_that_makes_no_file_is_said_and_nothing_is_saved(open_app: OpenAp
 )
 def test_odd_input_is_one_sentence_and_stays(open_app: OpenApp, text: str, sentence: str) -> None:
     app = pasted(open_app, text)
-    assert len(app.warning) == 1
-    assert app.warning[0].value.startswith(sentence)
+    assert app.title[0].value.endswith("Nothing in it is about memory")
+    assert app.markdown[0].value.startswith(sentence)
+    assert "An example" not in words(app)
     assert app.text_area(key="log_text").value == text
 
 
-def test_odd_input_after_a_log_leaves_the_log(open_app: OpenApp) -> None:
+def test_nothing_at_all_leaves_the_example(open_app: OpenApp) -> None:
+    app = pasted(open_app, "   ")
+    assert app.warning[0].value == "There is nothing to read yet: paste the log, or upload it. What you entered stays."
+    assert "It did not start" in app.title[0].value
+
+
+def test_odd_input_after_a_log_has_not_that_log_for_its_answer(open_app: OpenApp) -> None:
     app = pasted(open_app, FAILED)
     app.text_area(key="log_text").set_value("no log").run()
-    assert len(app.warning) == 1
+    assert app.title[0].value.endswith("Nothing in it is about memory")
+    assert "14.01 GiB" not in words(app)
+    app.text_area(key="log_text").set_value(FAILED).run()
     assert "14.01 GiB of cache short" in app.title[0].value
 
 

@@ -26,6 +26,7 @@ from ui import page
 from ui.batch_sections import queue_section, schedules_table, timelines
 from ui.batch_setting import Setting, setting
 from ui.gains_section import gains_section
+from ui.option_words import in_fields
 from ui.pace import command, pace_fields, pace_words, say_problem
 from ui.patience_section import patience_section
 from ui.pause_section import pause_section
@@ -65,14 +66,14 @@ def main() -> None:
         outcomes = found.outcomes()
     except PlannerError as error:
         with top:
-            page.problem(str(error))
+            page.problem(in_fields(error))
         return
     with top:
         _verdict(found, outcomes)
     if found.pace is not None:
         say_problem(found.pace)
     for note in found.notes:
-        st.caption(f":material/info: {note}")
+        st.caption(f":material/info: {in_fields(note)}")
     timelines(found, outcomes)
     schedules_table(found, outcomes)
     queue_section(found, outcomes[found.own])

@@ -20,6 +20,7 @@ from ui.cost_charts import users_price_chart
 from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
 from ui.figure import figure
 from ui.offer_section import offers_section
+from ui.option_words import in_fields
 from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
 from ui.price_fields import HourPrice, price_fields
 from ui.scenario import Scenario, scenario
@@ -56,7 +57,7 @@ def main() -> None:
         point, points = _points(pace, price.hourly, prompt, output, power)
     except PlannerError as error:
         with top:
-            page.problem(str(error))
+            page.problem(in_fields(error))
     else:
         with top:
             _verdict(point, points[0], price, pace.answer.fits)

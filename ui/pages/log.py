@@ -18,6 +18,7 @@ from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
 from ui.log_profiles import PLAN, TRIED, take, taken
 from ui.log_table import log_table
+from ui.option_words import in_fields
 from ui.own_config import no_markup, plain
 from ui.scenario import scenario
 from ui.words import engine_title
@@ -31,12 +32,22 @@ FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
 
 def main() -> None:
     readings = log_input.readings()
-    if readings is None:
+    if problem := log_input.unread():
+        _unread(problem)
+    elif readings is None:
         _example()
     else:
         _answer(readings)
     log_profiles.saved()
     page.next_links((PLAN, "Plan it", ":material/fact_check:"))
+
+
+def _unread(problem: str) -> None:
+    """What was given is no log: nothing is shown beside it that could be taken for its answer."""
+    st.title(":orange[:material/edit:] Nothing in it is about memory", anchor=False)
+    st.markdown(f"{problem} What you entered stays.")
+    with st.container(border=True):
+        log_input.fields()
 
 
 def _example() -> None:
@@ -78,7 +89,7 @@ def _answer(readings: Readings) -> None:
         with st.expander("Not your model, card or settings? Correct them", key="log_correct"):
             for note in report.notes:
                 if note != report.missing:
-                    st.caption(f":material/info: {no_markup(note)}")
+                    st.caption(f":material/info: {no_markup(in_fields(note))}")
             log_form.fields(report)
     with st.expander(f"The log ({log_input.source()})", key="log_itself"):
         log_input.fields()
@@ -144,10 +155,10 @@ def _missing(report: LogReport) -> None:
             icon=":material/help:",
         )
     elif report.missing:
-        st.info(no_markup(report.missing), icon=":material/help:")
+        st.info(no_markup(in_fields(report.missing)), icon=":material/help:")
     for note in report.notes:
         if note.startswith(CONCLUDED):
-            st.caption(f":material/info: {no_markup(note)}")
+            st.caption(f":material/info: {no_markup(in_fields(note))}")
 
 
 def _tries(report: LogReport) -> None:
@@ -210,7 +221,7 @@ def _command(one: Try, report: LogReport) -> None:
             text = text.replace(named, shlex.quote(report.model or one.choices.model), 1)
         st.code(text, language=found.language, wrap_lines=True)
         for note in found.notes:
-            st.caption(f":material/info: {no_markup(note)}")
+            st.caption(f":material/info: {no_markup(in_fields(note))}")
 
 
 main()

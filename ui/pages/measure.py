@@ -16,6 +16,7 @@ from planner.choices import Choices
 from planner.errors import PlannerError
 from ui import fields, measure_results, measure_run, page
 from ui.measure_words import duration, end_words, hardware_line, hardware_title, others_line
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import apply, scenario
 
@@ -82,7 +83,7 @@ def _hardware(choices: Choices) -> dict[str, Any] | None:
         try:
             found: dict[str, Any] = looked.result()
         except PlannerError as error:
-            st.markdown(f":orange[:material/help:] {no_markup(str(error))}")
+            st.markdown(f":orange[:material/help:] {no_markup(in_fields(error))}")
             _look_again()
             return None
         st.markdown(f":material/memory: **{hardware_title(found)}** · {hardware_line(found)}")
@@ -157,7 +158,7 @@ def _start(words: list[str], folder: Path) -> None:
         measure_run.start(words, folder)
         st.session_state.pop("_run_problem", None)
     except PlannerError as error:
-        st.session_state["_run_problem"] = str(error)
+        st.session_state["_run_problem"] = in_fields(error)
 
 
 def _run(folder: Path) -> None:

@@ -14,6 +14,7 @@ from planner.units import format_bytes, format_parameters, format_rate
 from ui import own_config, page
 from ui.html_table import html_table
 from ui.layers import show_layers
+from ui.option_words import in_fields
 from ui.scenario import scenario
 from ui.words import set_up_line
 
@@ -65,7 +66,7 @@ def _headline(chosen: Chosen, answer: Answer, preset: ModelPreset | None) -> Non
         parts.append(f"released {preset.release}")
     st.markdown(" · ".join(parts))
     for warning in architecture.warnings:
-        st.caption(f":material/info: {warning}")
+        st.caption(f":material/info: {in_fields(warning)}")
 
 
 def _numbers(chosen: Chosen, answer: Answer) -> None:

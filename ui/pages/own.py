@@ -16,6 +16,7 @@ from planner.readers.json_text import parse_json
 from planner.units import format_rate
 from planner.weights import parameters
 from ui import form, own_config, page
+from ui.option_words import in_fields
 from ui.scenario import scenario
 
 MEANINGS = {
@@ -129,7 +130,7 @@ def _read() -> tuple[str, Architecture | None, str]:
         text = custom_text(fields, st.session_state["own_model_type"] or "", st.session_state["own_others"])
         return text, read_custom(text), ""
     except PlannerError as error:
-        return "", None, str(error)
+        return "", None, in_fields(error)
 
 
 def _field(name: str, problem: str) -> None:
@@ -154,7 +155,7 @@ def _result(found: Architecture, text: str) -> None:
         f"{attention_words(found)}: **{format_rate(per_token)}** for each token at first."
     )
     for warning in found.warnings:
-        st.caption(f":material/info: {own_config.no_markup(warning)}")
+        st.caption(f":material/info: {own_config.no_markup(in_fields(warning))}")
     with st.container(horizontal=True):
         st.button("Use it", key="use_custom", type="primary", on_click=own_config.use_custom, args=(text,))
         st.download_button(

@@ -20,6 +20,7 @@ from ui.engine_comparison import minimum_and_reserved
 from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import host_table, item_table
+from ui.option_words import in_fields
 from ui.scenario import Scenario, apply, scenario
 from ui.share_table import share_table
 from ui.words import BASIS_WORDS, ICONS, set_up_line
@@ -56,7 +57,7 @@ def _verdict(plan: Scenario) -> None:
     st.title(f"{ICONS[plan.verdict.state]} {plan.verdict.title}", anchor=False)
     st.markdown(plan.verdict.sentence)
     for warning in plan.answer.warnings if plan.answer else ():
-        st.caption(f":material/info: {warning}")
+        st.caption(f":material/info: {in_fields(warning)}")
 
 
 def _numbers(answer: Answer) -> None:

@@ -36,6 +36,7 @@ from ui.draft_map_chart import FASTER, SLOWER, speculation_map
 from ui.draft_sections import published_section, trade_section, users_section
 from ui.figure import figure
 from ui.html_table import swatches
+from ui.option_words import in_fields
 from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line
@@ -69,7 +70,7 @@ def main() -> None:
         pace, problem = ready(plan, wish), ""
         drafting = _drafting(plan, pace, kind, sibling, cost)
     except PlannerError as error:
-        pace, drafting, problem = None, None, str(error)
+        pace, drafting, problem = None, None, in_fields(error)
     if kind == COST:
         _alone(top, acceptance, tokens, cost)
     elif drafting is None or pace is None:
@@ -107,7 +108,7 @@ def _drafting(plan: Scenario, pace: Pace, kind: str, sibling: str, cost: float) 
     if kind != COST:
         draft = _draft(plan, kind, sibling)
         for warning in draft_warnings(draft, pace.chosen.architecture, pace.chosen.deployment):
-            st.caption(f":material/info: {warning}")
+            st.caption(f":material/info: {in_fields(warning)}")
         drafter = draft_model(draft, pace.model)
     return Drafting(
         model=pace.model,

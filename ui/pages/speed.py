@@ -19,6 +19,7 @@ from planner.speed_text import (
 )
 from planner.units import format_figure, format_seconds
 from ui import fields, page
+from ui.option_words import in_fields
 from ui.pace import (
     Pace,
     answer_field,
@@ -71,7 +72,7 @@ def main() -> None:
         fast = fast_enough_users(pace.model, pace.constants, pace.context_tokens, target or 20.0)
     except PlannerError as error:
         with top:
-            page.problem(str(error))
+            page.problem(in_fields(error))
         return
     with top:
         _verdict(result, fast, target or 20.0)
@@ -82,7 +83,7 @@ def main() -> None:
             f"per user; {answered:,} are taken."
         )
     for warning in result.warnings:
-        st.caption(f":material/info: {warning}")
+        st.caption(f":material/info: {in_fields(warning)}")
     knee_section(pace, result, target or 20.0)
     phases_section(pace, prompt)
     first_token_section(pace, prompt)

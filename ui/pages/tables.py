@@ -16,6 +16,7 @@ from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, form, own_config, page
 from ui.export import download_buttons
 from ui.heat_table import heat_table, legend, printed_table
+from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import scenario
 from ui.words import engine_title, sizes_in_words, weights_label
@@ -63,7 +64,7 @@ def main() -> None:
     st.altair_chart(heat_table(cells, show), alt=_alt(cells, show), key="heat_table")
     st.markdown(f"**Read it like this.** {reading(cells, show, base.context or 0)}")
     for note in notes(cells):
-        st.caption(f":material/info: {note}")
+        st.caption(f":material/info: {in_fields(note)}")
     rows = [as_row(cell) for cell in cells]
     download_buttons(
         rows,
@@ -122,7 +123,7 @@ def _written(text: str) -> list[str]:
         try:
             choose_device(None, size)
         except PlannerError as error:
-            st.caption(f":orange[:material/edit:] {no_markup(str(error))}")
+            st.caption(f":orange[:material/edit:] {no_markup(in_fields(error))}")
         else:
             found.append(size)
     return found

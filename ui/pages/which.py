@@ -23,6 +23,7 @@ from planner.which_text import (
     file_title,
 )
 from ui import page, which_table
+from ui.option_words import in_fields
 from ui.pick_section import models_section
 from ui.scenario import Scenario, scenario
 from ui.which_table import Columns
@@ -46,11 +47,11 @@ def main() -> None:
     try:
         title, sentence = asks[ask](plan, plan.answer)
     except PlannerError as error:
-        title, sentence = ":orange[:material/edit:] One thing to correct first", str(error)
+        title, sentence = ":orange[:material/edit:] One thing to correct first", in_fields(error)
     heading.title(title, anchor=False)
     explained.markdown(sentence)
     for warning in plan.answer.warnings if ask != MODEL else ():
-        noted.caption(f":material/info: {warning}")
+        noted.caption(f":material/info: {in_fields(warning)}")
     page.next_links(
         ("ui/pages/plan.py", "Plan it in full", ":material/fact_check:"),
         ("ui/pages/tables.py", "Compare 8, 16 and 24 GiB", ":material/table_chart:"),
