@@ -1,6 +1,6 @@
 """``python -m measure``: list, run, all, compare, calibrate. A PlannerError becomes one sentence and exit code 2.
 
-Only ``list`` and ``--help`` come without importing torch, so that they answer at once.
+Only ``run``, ``all`` and ``hardware`` import torch; the others answer at once, and without it.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from measure.experiments import EXPERIMENTS
+from measure.libraries import load_torch
 from measure.options import OF_A_MODEL, check_options
 from measure.progress import FORMS
 from measure.records import output_folder
@@ -122,6 +123,7 @@ def _all(arguments: argparse.Namespace) -> int:
 
 
 def _measure(names: list[str], arguments: argparse.Namespace, report: str | None = None) -> int:
+    load_torch()
     from measure.session import Session
 
     if len(names) == 1:
@@ -162,6 +164,7 @@ def _given(arguments: argparse.Namespace) -> list[str]:
 
 
 def _hardware(arguments: argparse.Namespace) -> int:
+    load_torch()
     from measure.hardware import hardware
 
     found = hardware(arguments.device)

@@ -19,6 +19,8 @@ SUBJECT = ("device", "model", "model_changes", "dtype", "attention")
 """The conditions that say which machine, model and number format a reading is of."""
 MAY_FALL = ("left_bytes",)
 """What may be below zero in a row: memory that a pass gave back. All else is a size, a count, a time or a share."""
+KILLED = "(SIGKILL)."
+"""How the reason of a case ends whose process was killed, by the system or by anyone."""
 _BEGINS = '{"'
 """How a record's line begins: one that begins so and is no JSON was cut short."""
 _COUNTS = ("device_bytes", "threads", "seed")
@@ -26,7 +28,7 @@ _COUNTS = ("device_bytes", "threads", "seed")
 
 
 class Outcome(StrEnum):
-    """How a case ended. Only *measured* and *does_not_fit* are readings; the others are tried again."""
+    """How a case ended. Only *measured* and *does_not_fit* are readings; the others, and any kill, are tried again."""
 
     MEASURED = "measured"
     DOES_NOT_FIT = "does_not_fit"
@@ -76,9 +78,16 @@ class Record:
         return next(reversed(self.reason.strip().splitlines()), "")
 
     def answers(self, case: Case, conditions: Mapping[str, Any]) -> bool:
-        """Whether this is the reading of *case* under the same conditions."""
+        """Whether this is the reading of *case* under the same conditions.
+
+        A kill says as much of what else ran as of the case, so that such a case is tried again.
+        """
         mine = (self.experiment, self.case, self.settings, self.conditions)
-        return self.is_reading and mine == (case.experiment, case.name, case.settings, dict(conditions))
+        return (
+            self.is_reading
+            and not self.reason.endswith(KILLED)
+            and mine == (case.experiment, case.name, case.settings, dict(conditions))
+        )
 
 
 def output_folder() -> Path:

@@ -30,20 +30,25 @@ LIMITS = {
     "n_routed_experts": 8,
     "num_experts_per_tok": 2,
     "num_experts_per_token": 2,
+    "num_kv_shared_layers": 1,
     "n_group": 1,
     "topk_group": 1,
 }
 """The most that a key may say in a small copy."""
-PER_LAYER = (
-    "layer_types",
-    "compress_ratios",
-    "mlp_layer_types",
-    "layers_block_type",
-    "indexer_types",
-    "no_rope_layers",
-    "mlp_only_layers",
-)
-"""Lists with an entry a layer, cut with the layers."""
+BEYOND_LAYERS = ("compress_ratios",)
+"""Lists with an entry a layer and more, for layers that draft."""
+NUMBERS = {
+    "full_attn_layers": 1,
+    "kda_layers": 1,
+    "cross_attention_layers": 0,
+    "attn_layer_indices": 0,
+    "mlp_only_layers": 0,
+}
+"""Lists of layers' numbers, and the number of the first layer in each."""
+_PATTERN = "hybrid_override_pattern"
+"""A letter a layer."""
+_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+_TEXT = "text_config"
 _PROMPT_WORDS = ("token_id", "token_index")
 _STATE_KEYS = ("state_size", "d_inner", "conv_kernel")
 """Where one of these stands, intermediate_size is the width of the state, not of a feed-forward part."""
@@ -63,28 +68,75 @@ class Scaled:
 
 
 def scale_down(config: Mapping[str, Any]) -> Scaled:
-    """A small copy of *config*, its nested text model too. Special tokens beyond the short vocabulary are dropped."""
+    """A small copy of *config*, its nested text model too. Special tokens beyond the short vocabulary are dropped.
+
+    It has the first layers; where a kind of layer is not among them, the first one of it stands in for the last.
+    """
     small: dict[str, Any] = {}
     changes: dict[str, tuple[Any, Any]] = {}
     kept = {"intermediate_size"} if any(key in config for key in _STATE_KEYS) else set()
+    layers = _layers(config)
+    chosen = _chosen(config, layers)
     for key, value in config.items():
-        new = value
-        if key in LIMITS and key not in kept and isinstance(value, int) and not isinstance(value, bool):
-            new = min(value, LIMITS[key])
-        elif key in PER_LAYER and isinstance(value, list):
-            new = value[:LAYERS]
+        if key == _TEXT and isinstance(value, Mapping):
+            nested = scale_down(value)
+            small[key] = nested.config
+            changes |= nested.changes
+            continue
+        new = _cut(key, value, layers, chosen)
+        if key in LIMITS and key not in kept:
+            new = _limited(new, LIMITS[key])
         elif key.endswith(_PROMPT_WORDS) and _beyond(value):
             new = None
-        elif key == "text_config" and isinstance(value, Mapping):
-            nested = scale_down(value)
-            new = nested.config
-            changes |= nested.changes
         small[key] = new
-        if new != value and key != "text_config":
+        if new != value:
             changes[key] = (value, new)
     if "vocab_size" in small:
-        small["pad_token_id"] = None  # the class's own default may lie beyond the short vocabulary
+        small["pad_token_id"] = (
+            0  # the class's own default may lie beyond the short vocabulary, and some compute with it
+        )
     return Scaled(config=small, changes=changes)
+
+
+def _layers(config: Mapping[str, Any]) -> int:
+    """How many layers *config* says, or its list of their kinds; 0: neither does."""
+    said = next((config[key] for key in _COUNTS if isinstance(config.get(key), int)), 0)
+    return said or len(config.get("layers_block_type") or "")
+
+
+def _chosen(config: Mapping[str, Any], layers: int) -> list[int]:
+    """The layers that are kept: the first ones, among which the last make room for kinds that they lack."""
+    found = list(range(min(layers, LAYERS)))
+    for key, value in config.items():
+        if not (_is_per_layer(key, value, layers) and all(isinstance(kind, str) for kind in value)):
+            continue
+        lacking = [value.index(kind) for kind in dict.fromkeys(value) if value.index(kind) >= LAYERS]
+        found[len(found) - len(lacking) :] = lacking
+    return found
+
+
+def _is_per_layer(key: str, value: Any, layers: int) -> bool:
+    return len(value) == layers if isinstance(value, list) or key == _PATTERN else False
+
+
+def _cut(key: str, value: Any, layers: int, chosen: list[int]) -> Any:
+    """*value* for the *chosen* of so many layers, in dictionaries within it too."""
+    if isinstance(value, Mapping):
+        return {name: _cut(name, each, layers, chosen) for name, each in value.items()}
+    if key in NUMBERS and isinstance(value, list):
+        first = NUMBERS[key]
+        return [chosen.index(number - first) + first for number in value if number - first in chosen]
+    if not (_is_per_layer(key, value, layers) or (key in BEYOND_LAYERS and isinstance(value, list))):
+        return value
+    cut = [value[number] for number in chosen]
+    return "".join(cut) if isinstance(value, str) else cut
+
+
+def _limited(value: Any, most: int) -> Any:
+    """*value*, or each entry of such a list, no larger than *most*; what is no number stays."""
+    if isinstance(value, list):
+        return [_limited(each, most) for each in value]
+    return min(value, most) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _beyond(value: Any) -> bool:

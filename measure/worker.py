@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from measure.memory_ends import memory_ends
-from measure.records import Case, Outcome
+from measure.records import KILLED, Case, Outcome
 from measure.setup import Setup
 from planner.errors import PlannerError
 
@@ -90,9 +90,9 @@ def _ended_by_system(exit_code: int | None, ends_before: int) -> Ended:
     """Anyone may kill a process: that it was for want of memory only the system's count says, where it shows one."""
     if exit_code is not None and -exit_code == getattr(signal, "SIGKILL", 9):
         if memory_ends() > ends_before:
-            reason = "The system ended the process for want of memory (SIGKILL)."
+            reason = f"The system ended the process for want of memory {KILLED}"
             return Ended(outcome=Outcome.DOES_NOT_FIT, reason=reason)
-        return Ended(outcome=Outcome.FAILED, reason="The process was killed, perhaps for want of memory (SIGKILL).")
+        return Ended(outcome=Outcome.FAILED, reason=f"The process was killed, perhaps for want of memory {KILLED}")
     return Ended(outcome=Outcome.FAILED, reason=f"The process ended with exit code {exit_code} and said nothing.")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from measure.experiments.base import Report, Settings, Table, rows_of
-from measure.pictures import bars
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
+from measure.pictures import bars, lines
 from measure.records import Case, Record
 from measure.rows import outlier
 from measure.running import Running, needed_for, start
@@ -95,7 +95,7 @@ def _middle(layers: int) -> int:
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
     layers, octaves, scales = (rows_of(records, kind) for kind in ("layers", "octaves", "scale"))
-    lesson = "Nothing was measured."
+    lesson = f"{TOO_FEW}."
     if layers and len(scales) == 2:
         highest = outlier(layers)
         dimension = highest["top_dimension"]
@@ -108,7 +108,17 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         )
     labelled = [row | {"octave": f"{row['from']:g} – {row['to']:g}"} for row in octaves]
     chart = bars(labelled, ("octave", "largest magnitude of a dimension"), ("dimensions", "dimensions"))
+    sizes = [
+        {"layer": row["layer"], "magnitude": row[f"{what}_max"], "dimension": words}
+        for row in layers
+        for what, words in (("top", "largest"), ("median", "median"))
+    ]
+    by_layer = lines(sizes, ("layer", "layer"), ("magnitude", "largest magnitude"), "dimension", log_y=True)
     return Report(
-        tables=(Table(rows=layers), Table(name="octaves", rows=octaves, chart=chart), Table(name="scale", rows=scales)),
+        tables=(
+            Table(rows=layers, chart=by_layer),
+            Table(name="octaves", rows=octaves, chart=chart),
+            Table(name="scale", rows=scales),
+        ),
         lesson=lesson,
     )

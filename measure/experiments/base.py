@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from measure.pictures import Chart
 
 Settings = Mapping[str, Any]
+TOO_FEW = "Too few cases gave a reading to learn from"
+"""The sentence of an experiment whose cases mostly gave none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.pictures import Chart, spread
 from measure.records import Case, Record
 from measure.running import needed_for, start, times
@@ -63,7 +63,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             "throughput_ratio": row["tokens_per_s"] / rows[0]["tokens_per_s"],
             "latency_ratio": row["step_s"] / rows[0]["step_s"],
         }
-    lesson = "No batch was measured."
+    lesson = f"{TOO_FEW}."
     if len(rows) > 1:
         last = rows[-1]
         lesson = (

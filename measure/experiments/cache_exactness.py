@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.instruments import find_instrument
 from measure.pictures import lines
 from measure.records import Case, Record
@@ -151,25 +151,27 @@ def _head_sum(tokens: int) -> dict[str, Any]:
 def report(records: Sequence[Record], setup: Setup) -> Report:
     generations, heads, sums = (rows_of(records, kind) for kind in ("generation", "head", "sum"))
     different = [row for row in generations if row["same_tokens"] != row["tokens"]]
-    lesson = "With and without a cache the tokens are the same"
-    if different:
-        lesson = f"In {len(different)} of {len(generations)} generations rounding led to other tokens without a cache"
+    said: list[str] = []
     if generations:
+        same = "With and without a cache the tokens are the same"
+        if different:
+            same = f"In {len(different)} of {len(generations)} generations rounding led to other tokens without a cache"
         longest = max(generations, key=lambda row: row["tokens"])
-        lesson += f", and {longest['tokens']} of them take {longest['ratio']:.1f} times as long without one"
+        said.append(f"{same}, and {longest['tokens']} of them take {longest['ratio']:.1f} times as long without one")
     if heads:
         first, last = heads[0], heads[-1]
-        lesson += (
-            f"; a step of one attention head takes {first['ratio']:.0f} times as long at {first['tokens']:,} tokens "
-            f"and {last['ratio']:.0f} times at {last['tokens']:,}"
+        said.append(
+            f"a step of one attention head takes {first['ratio']:.0f} times as long at {first['tokens']:,} tokens "
+            f"without a cache, and {last['ratio']:.0f} times at {last['tokens']:,}"
         )
+    lesson = "; ".join(said) or TOO_FEW
     return Report(
         tables=(
             Table(rows=generations),
             Table(name="head", rows=heads, chart=_chart(heads)),
             Table(name="sum", rows=sums),
         ),
-        lesson=f"{lesson}.",
+        lesson=f"{lesson[0].upper()}{lesson[1:]}.",
         disagreements=tuple(_disagreements([*heads, *sums])),
     )
 

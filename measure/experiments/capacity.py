@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from measure.activations import pass_bytes, shape_of
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.out_of_memory import is_out_of_memory
 from measure.pictures import identity
 from measure.records import Case, Record
@@ -102,7 +102,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         row["error"] = None if not measured else row["predicted_most"] / measured - 1
     outside = [row for row in rows if row["measured_most"] is None]
     errors = [abs(row["error"]) for row in rows if row["error"] is not None]
-    lesson = "No limit was bracketed"
+    lesson = TOO_FEW
     if errors:
         border = f"lies within {100 * max(errors):.2f}% of it" if max(errors) else "is the predicted one"
         lesson = (

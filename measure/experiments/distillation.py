@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.models import find_source
 from measure.pictures import lines
 from measure.records import Case, Record
@@ -155,7 +155,7 @@ def _tested(pupil: Any, held_out: torch.Tensor, truth: torch.Tensor) -> dict[str
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
     warm, students = rows_of(records, "temperature"), rows_of(records, "student")
-    lesson = "No student was trained"
+    lesson = TOO_FEW
     best = {row["labels"]: row for row in sorted(students, key=lambda row: -row["divergence"])}
     if best.keys() >= set(LABELS):
         hard, soft = best["hard"], best["soft"]

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from measure.activations import Shape, pass_bytes, score_matrix_bytes, shape_of
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.fake import fake_peak_bytes
 from measure.instruments.buckets import sort_into_buckets
 from measure.models import find_source
@@ -114,6 +114,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         predicted = row["predicted_peak_bytes"]
         row["error"] = None if predicted is None else predicted / row["measured_peak_bytes"] - 1
     wrong = sorted((row for row in rows if row["error"]), key=lambda row: -abs(row["error"]))
+    faked = [row for row in rows if row["fake_peak_bytes"] != row["measured_peak_bytes"]]
     kinds = [row | {"how": f"{row['attention']}, {'cached' if row['cached'] else 'uncached'}"} for row in rows]
     singles = [row for row in kinds if row["batch"] == 1 and row["logits"] == "last"]
     chart = lines(
@@ -123,12 +124,15 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     return Report(
         tables=(Table(rows=rows, chart=chart),),
         lesson=_lesson(rows),
-        disagreements=tuple(
-            f"{record_name(row)}: {row['measured_peak_bytes'] - row['predicted_peak_bytes']:+,} B, "
-            f"predicted {100 * row['error']:+.2g}%"
-            for row in wrong
-        ),
+        disagreements=(*(_apart(row, "predicted") for row in wrong), *(_apart(row, "fake") for row in faked)),
     )
+
+
+def _apart(row: dict[str, Any], by: str) -> str:
+    """How far the prediction *by* the formula, or by tensors without memory, is from the reading."""
+    found, measured = row[f"{by}_peak_bytes"], row["measured_peak_bytes"]
+    how = "predicted" if by == "predicted" else "FakeTensorMode"
+    return f"{record_name(row)}: {measured - found:+,} B, {how} {100 * (found / measured - 1):+.2g}%"
 
 
 def record_name(row: Settings) -> str:
@@ -140,7 +144,7 @@ def record_name(row: Settings) -> str:
 def _lesson(rows: Sequence[dict[str, Any]]) -> str:
     eager, sdpa = (list(peak_ratios(rows, attention, "all").items()) for attention in ("eager", "sdpa"))
     if not (eager or sdpa):
-        return "No pair of runs with and without a cache was measured."
+        return f"{TOO_FEW}."
     tokens, ratio = (eager or sdpa)[-1]
     lesson = (
         f"Without a cache {tokens} tokens take {ratio:.1f} times as much memory beside the weights as with one: every "

@@ -2,20 +2,24 @@
 
 import copy
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
 
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
+from measure.fitting import measured_speed
 from measure.models import narrow_source
 from measure.pictures import lines
 from measure.records import Case, Record
 from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.worker import Message
+from planner.calibration import MeasuredPass
 from planner.units import format_figure
 
 NAME = "prefill-decode"
 PROMPTS, QUICK_PROMPTS = (8, 40, 128, 512, 1_024), (8, 40, 128, 256)
 CACHES, QUICK_CACHES = (16, 128, 1_024, 2_048), (16, 512)
 REPEATS = 5
+PASS = tuple(field.name for field in fields(MeasuredPass))
 STEPS = 4
 """Decode steps that are timed together; the cache grows by as many."""
 
@@ -69,9 +73,17 @@ def _decode_seconds(running: Running, tokens: int) -> float:
 
 
 def report(records: Sequence[Record], setup: Setup) -> Report:
+    """The phases, and the speed model's constants fitted to them, with what each pass takes by these."""
     rows = rows_of(records)
+    passes = [MeasuredPass(**{key: row[key] for key in PASS}) for row in rows]
+    fitted = measured_speed(passes)
+    for row, one in zip(rows, passes, strict=True):
+        row |= {
+            "time_to_first_token_s": one.seconds if row["phase"] == "prefill" else None,
+            "fitted_s": fitted.seconds(one) if fitted else None,
+        }
     prefills, decodes = ([row for row in rows if row["phase"] == phase] for phase in ("prefill", "decode"))
-    lesson = "No phase was measured"
+    lesson = TOO_FEW
     if prefills and decodes:
         cheapest = min(prefills, key=lambda row: row["seconds_per_token"])
         first, last = decodes[0], decodes[-1]
@@ -87,4 +99,5 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         [*prefills, *decodes], ("tokens", "tokens of the prompt, or in the cache"),
         ("seconds_per_token", "seconds a token"), "phase", log_x=True, log_y=True,
     )  # fmt: skip
-    return Report(tables=(Table(rows=rows, chart=chart),), lesson=f"{lesson}.")
+    constants = Table(name="constants", rows=[asdict(fitted)] if fitted else [])
+    return Report(tables=(Table(rows=rows, chart=chart), constants), lesson=f"{lesson}.")

@@ -15,7 +15,7 @@ import torch
 from torch.nn import functional
 
 from measure.certainty import mean_interval, overlaps, share_interval
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.models import find_source
 from measure.pictures import bars
 from measure.quantizers import SCHEMES, quantize_model
@@ -100,7 +100,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     rows = rows_of(records)
     by_scheme = {row["scheme"]: row for row in rows}
     order = [by_scheme[name] for name in ORDER if name in by_scheme]
-    lesson = "No scheme was measured."
+    lesson = f"{TOO_FEW}."
     if len(order) == len(ORDER) and FULL in by_scheme:
         full = by_scheme[FULL]
         agreement = ", ".join(f"{row['scheme']} {row['agreement']:.0%}" for row in order)
@@ -108,7 +108,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         lesson = (
             f"Agreement with full precision {'rises in the order' if rises else 'is'} {agreement}; perplexity goes "
             f"from {_large(order[0]['perplexity'])} to {_large(order[-1]['perplexity'])}, with "
-            f"{_large(full['perplexity'])} unrounded. {_questions(rows, full)}"
+            f"{_large(full['perplexity'])} unrounded; {_questions(rows, full)}."
         )
     chart = bars(rows, ("scheme", None), ("agreement", "agreement with full precision"))
     return Report(tables=(Table(rows=rows, chart=chart),), lesson=lesson)
@@ -125,9 +125,9 @@ def _large(value: float) -> str:
 def _questions(rows: Sequence[dict[str, Any]], full: dict[str, Any]) -> str:
     """Which schemes the questions can tell from full precision at all."""
     if full["right"] is None:
-        return "Questions need a tokenizer."
+        return "questions need a tokenizer"
     ends = "questions_share_low", "questions_share_high"
     whole = (full[ends[0]], full[ends[1]])
     told = [row["scheme"] for row in rows if not overlaps((row[ends[0]], row[ends[1]]), whole)]
     different = f"only {', '.join(told)} from full precision" if told else "no scheme from full precision"
-    return f"{len(QUESTIONS)} questions tell {different}: one of them more or fewer is no effect."
+    return f"{len(QUESTIONS)} questions tell {different}: one of them more or fewer is no effect"

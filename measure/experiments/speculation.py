@@ -13,7 +13,7 @@ import torch
 
 from measure.certainty import chi_square_p, share_interval
 from measure.drafts import LoadedDraft, check_draft, load_draft
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.models import find_source
 from measure.pictures import Chart, along
 from measure.records import Case, Record
@@ -137,7 +137,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
     runs, tests = rows_of(records, "run"), rows_of(records, "test")
     return Report(
         tables=(Table(rows=runs, chart=_chart(runs)), Table(name="distribution", rows=tests)),
-        lesson=" ".join([*_acceptances(runs), *_distributions(tests)]) or "Nothing was measured.",
+        lesson=f"{'; '.join([*_acceptances(runs), *_distributions(tests)]) or TOO_FEW}.",
         disagreements=(*_off(runs), *(_different(test) for test in tests if test["p_value"] < DIFFERENT)),
     )
 
@@ -149,7 +149,7 @@ def _acceptances(runs: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield (
             f"Of what {best['draft_model']} drafts, {best['acceptance']:.0%} is accepted, and a pass of the model "
             f"makes {best['measured_tokens_a_pass']:.2f} tokens; of what {worst['draft_model']} drafts, "
-            f"{worst['acceptance']:.0%}, and {worst['measured_tokens_a_pass']:.2f}."
+            f"{worst['acceptance']:.0%}, and {worst['measured_tokens_a_pass']:.2f}"
         )
 
 
@@ -158,8 +158,8 @@ def _distributions(tests: Sequence[dict[str, Any]]) -> Iterator[str]:
     if same:
         chances = ", ".join(f"p = {test['p_value']:.2g}" for test in same)
         yield (
-            "The draft decides the speed, not the text: sampled tokens come as often as the model alone would draw "
-            f"them ({chances} after {same[0]['draws']:,} draws)."
+            "a draft decides the speed, not the text: sampled tokens come as often as the model alone would draw "
+            f"them ({chances} after {same[0]['draws']:,} draws)"
         )
 
 

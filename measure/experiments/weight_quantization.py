@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from measure.experiments.base import Report, Settings, Table, rows_of
+from measure.experiments.base import TOO_FEW, Report, Settings, Table, rows_of
 from measure.models import load
 from measure.pictures import bars
 from measure.quantizers import SCHEMES, projections, quantize, relative_error
@@ -80,7 +80,7 @@ def _outliers(weight: torch.Tensor) -> dict[str, Any]:
 def report(records: Sequence[Record], setup: Setup) -> Report:
     schemes, matrices = rows_of(records, "scheme"), rows_of(records, "weights")
     error = {row["scheme"]: row["mean_error"] for row in schemes}
-    lesson = "No scheme was measured"
+    lesson = TOO_FEW
     if {"int4-tensor", "int4-row", "int4-g128", "nf4"} <= error.keys():
         order = sorted(("int4-tensor", "int4-row", "int4-g128", "nf4"), key=lambda name: -error[name])
         lesson = f"Rounded to 4 bits, the same weights are off by {', '.join(f'{error[n]:.0%} ({n})' for n in order)}"

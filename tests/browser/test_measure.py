@@ -38,6 +38,7 @@ def server(browser: Browser, own: Path) -> Iterator[AppServer]:
         for name in (FOLDER_VARIABLE, "TMPDIR", "XDG_DATA_HOME", "KVBUDGET_PROFILES"):
             patch.setenv(name, str(own))
         patch.setenv(LOCK_VARIABLE, str(own / "measure.lock"))
+        patch.setenv("OMP_NUM_THREADS", "1")  # it measures beside other tests, where threads wait longest
         with running_app(own / "log.txt") as running:
             yield running
     # A tab that is closed at work leaves an error of the web server's own.

@@ -8,7 +8,7 @@ from measure.models import find_source
 from measure.records import Case
 from measure.setup import Setup
 from tests.measure.tiny import HEADS, HIDDEN, INTERMEDIATE, KV_HEADS, LAYERS
-from tests.measure.trial import record, trial
+from tests.measure.trial import record, record_of, trial
 
 
 def test_with_and_without_a_cache_the_tokens_are_the_same(tiny: Setup) -> None:
@@ -47,6 +47,22 @@ def test_the_peak_is_the_formulas(
         assert row["fake_peak_bytes"] == row["measured_peak_bytes"]
 
 
+def test_what_tensors_without_memory_say_otherwise_is_named_with_its_size() -> None:
+    row = {"attention": "sdpa", "batch": 1, "prompt_tokens": 40, "generated_tokens": 64, "cached": False,
+           "logits": "all", "predicted_peak_bytes": 1_000, "measured_peak_bytes": 1_000,
+           "fake_peak_bytes": 1_011}  # fmt: skip
+    report = peak.report([record_of(row)], Setup())
+    assert report.disagreements == ("sdpa 1 × 40 + 64 uncached, all logits: -11 B, FakeTensorMode +1.1%",)
+
+
+def test_without_a_generation_nothing_is_said_of_its_tokens() -> None:
+    rows = [{"kind": "head", "tokens": 256, "ratio": 12.0, "cached_s": 1.0, "recomputed_s": 12.0}]
+    assert cache_exactness.report([record_of(*rows)], Setup()).lesson == (
+        "A step of one attention head takes 12 times as long at 256 tokens without a cache, and 12 times at 256."
+    )
+    assert cache_exactness.report([], Setup()).lesson == "Too few cases gave a reading to learn from."
+
+
 def test_the_score_matrix_is_eager_attentions_alone(tiny: Setup) -> None:
     source = find_source(tiny)
     shape = shape_of(source.architecture, source.config, 4)
@@ -80,7 +96,28 @@ def test_two_phases_and_their_units(tiny: Setup) -> None:
     prefill, decode, _ = report.tables[0].rows
     assert min(prefill["seconds_per_token"], decode["seconds_per_token"]) > 0
     assert prefill["tokens_per_s"] == pytest.approx(1 / prefill["seconds_per_token"])
+    assert [row["time_to_first_token_s"] for row in report.tables[0].rows] == [prefill["seconds"], None, None]
     assert report.lesson.startswith("A prompt's token costs ")
+    assert report.tables[1].rows == []  # three passes do not tell three constants
+
+
+def test_the_speed_models_constants_are_fitted_to_both_phases() -> None:
+    """Passes that take 1 ms a layer, 10 GB/s and 100 GFLOP/s, to the microsecond."""
+    passes = [(8, 10**8, 10**9), (64, 10**8, 8 * 10**9), (512, 10**8, 64 * 10**9), (1, 10**8, 10**8), (1, 4 * 10**8, 0)]
+    rows = [
+        {"phase": "prefill" if new > 1 else "decode", "tokens": new, "seconds_per_token": 1.0, "requests": 1,
+         "new_tokens": new, "cached_tokens": 0, "layers": 10, "read_bytes": read, "operations": operations,
+         "seconds": 0.01 + read / 1e10 + operations / 1e11, "peak_bytes": None, "cache_bytes": None,
+         "slack_bytes": None, "outside_bytes": None}
+        for new, read, operations in passes
+    ]  # fmt: skip
+    phases, constants = prefill_decode.report([record_of(*rows)], Setup()).tables
+    (fitted,) = constants.rows
+    assert fitted["layer_s"] == pytest.approx(1e-3, rel=0.01)
+    assert fitted["read_bytes_per_s"] == pytest.approx(1e10, rel=0.01)
+    assert fitted["operations_per_s"] == pytest.approx(1e11, rel=0.01)
+    for row in phases.rows:
+        assert row["fitted_s"] == pytest.approx(row["seconds"], rel=0.01)
 
 
 def test_more_requests_hold_more_cache_exactly(tiny: Setup) -> None:

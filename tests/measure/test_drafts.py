@@ -65,7 +65,7 @@ def test_a_padded_vocabulary_is_the_same_one(vocabulary: int, tiny: Setup, tmp_p
     assert [row["vocabulary"] for row in runs] == ["the same size"] * 2
     assert all(0 <= row["acceptance"] < 1 for row in runs)
     assert tests[0]["p_value"] > speculation.DIFFERENT
-    assert "The draft decides the speed, not the text" in report.lesson
+    assert "a draft decides the speed, not the text" in report.lesson
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,21 @@ def test_only_the_systems_own_count_makes_a_kill_a_reading(tmp_path: Path, monke
     assert record.reason == "The system ended the process for want of memory (SIGKILL)."
 
 
+def test_a_kill_is_tried_again_whoever_wrote_it_down(tmp_path: Path) -> None:
+    """Records from before the system's count was asked call every kill a reading."""
+    file = tmp_path / "a.jsonl"
+    old = replace(
+        RECORD, settings=case("rows").settings, outcome=Outcome.DOES_NOT_FIT, rows=(),
+        reason="The system ended the process for want of memory (SIGKILL).",
+    )  # fmt: skip
+    append(old, file)
+    (again,) = run(case("rows"), file=file)
+    assert again.outcome is Outcome.MEASURED
+    append(replace(old, reason="not enough memory"), file)
+    (kept,) = run(case("rows"), file=file)
+    assert kept.reason == "not enough memory"
+
+
 def test_a_place_that_takes_no_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(PlannerError, match=r"a\.jsonl cannot be written"):

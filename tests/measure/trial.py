@@ -1,5 +1,7 @@
 """Runs an experiment's cases in the test's own process."""
 
+from typing import Any
+
 from measure.experiments.base import Experiment, Report
 from measure.records import Case, Outcome, Record
 from measure.setup import Setup
@@ -8,6 +10,12 @@ from measure.worker import Progress
 
 def record(experiment: Experiment, case: Case, setup: Setup) -> Record:
     rows = [row for row in experiment.run(case.settings, setup) if not isinstance(row, Progress)]
+    return record_of(*rows, case=case)  # type: ignore[arg-type]
+
+
+def record_of(*rows: dict[str, Any], case: Case | None = None) -> Record:
+    """The record of a case with these rows."""
+    case = case or Case(experiment="stand-in", name="case")
     return Record(
         experiment=case.experiment,
         case=case.name,
@@ -16,7 +24,7 @@ def record(experiment: Experiment, case: Case, setup: Setup) -> Record:
         outcome=Outcome.MEASURED,
         date="2026-01-01T00:00:00+00:00",
         seconds=1.0,
-        rows=tuple(rows),  # type: ignore[arg-type]
+        rows=rows,
     )
 
 

@@ -1,7 +1,6 @@
 """Measure: real models on this machine, each reading beside its prediction, and a profile from them."""
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import streamlit as st
 
 from measure.experiments import EXPERIMENTS
 from measure.findings import WRONG, Finding, sentence, title
+from measure.libraries import INSTALL, SIZE, missing
 from measure.options import ENGINE
 from measure.records import output_folder
 from measure.results import EVERYTHING, quick_seconds, results
@@ -20,7 +20,6 @@ from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import apply, scenario
 
-NEEDS = ("torch", "transformers", "psutil", "filelock", "tqdm")
 TRAINED, SMALL, FULL, ANOTHER = "SmolLM2, trained", "your model, small", "your model, full", "another"
 """Short enough for a phone's field."""
 QUICK, WHOLE = "quick", "full"
@@ -32,11 +31,10 @@ def main() -> None:
     found, problem = measure_results.read(folder)
     _verdict(found, problem)
     machine = None
-    missing = [name for name in NEEDS if find_spec(name) is None]
-    if missing:
+    if lacking := missing():
         st.markdown(
-            f":orange[:material/download:] Measuring needs {', '.join(missing)}, which the app does without: "
-            "`pip install -e '.[measure]'` in KV Budget's folder (about 1.6 GB), then reload this page."
+            f":orange[:material/download:] Measuring needs {', '.join(lacking)}, which the app does without: "
+            f"`{INSTALL}` in KV Budget's folder ({SIZE}), then reload this page."
         )
     else:
         machine = _hardware(plan.choices)
