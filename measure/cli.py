@@ -19,10 +19,12 @@ from measure.records import output_folder
 from measure.setup import ATTENTION, DTYPES, SCALES, TRAINED, Setup
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.units import format_bytes
+from planner.units import format_bytes, shorten
 
 DONE, NOT_ALL, BAD_INPUT, STOPPED = 0, 1, 2, 130
 """Exit codes: every case measured; some did not fit or failed; bad input; interrupted."""
+MAX_SEED = 2**63 - 1
+"""PyTorch's generators take no larger one."""
 CHAPTER = "report.md"
 """What ``all`` writes: every table, picture and sentence in one file."""
 
@@ -70,8 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     compare.set_defaults(run=_compare)
     calibrate = commands.add_parser("calibrate", help="a profile from kept records, for 'kvbudget plan --profile'")
     _add_output(calibrate)
-    calibrate.add_argument("--name", default="", help="how the profile is called; default: device and engine")
-    calibrate.add_argument("--save", type=Path, metavar="FILE", help="write it there, not among your own profiles")
+    calibrate.add_argument("--name", type=_said, help="how the profile is called; default: device and engine")
+    calibrate.add_argument("--save", type=_folder, metavar="FILE", help="write it there, not among your own profiles")
     calibrate.add_argument("--json", action="store_true", help="the profile as JSON on stdout")
     calibrate.set_defaults(run=_calibrate)
     return parser
@@ -80,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_setup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
-        default="",
+        type=_said,
         help=f"a preset (random weights), folder, Hugging Face id, or {TRAINED}, which is the default; a GGUF file for "
         "engine",
     )
@@ -88,9 +90,9 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, xpu or mps")
     parser.add_argument("--dtype", choices=DTYPES, help="default fp32 on a CPU, bf16 elsewhere")
     parser.add_argument("--attention", choices=ATTENTION, default="auto")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=_seed, default=0)
     parser.add_argument(
-        "--draft", default="", metavar="MODEL",
+        "--draft", type=_said, metavar="MODEL",
         help="for speculation: a model with the same vocabulary, or first-20 for the model's own first 20 layers",
     )  # fmt: skip
     parser.add_argument("--online", action="store_true", help="fetch a Hugging Face id that is not on this machine")
@@ -101,8 +103,27 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
     _add_output(parser)
 
 
+def _said(text: str) -> str:
+    """An option's text, which must not be empty."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("nothing stands there; leave the option out for its default")
+    return text
+
+
+def _folder(text: str) -> Path:
+    return Path(_said(text))
+
+
+def _seed(text: str) -> int:
+    if not (text.isdecimal() and int(text) <= MAX_SEED):
+        raise argparse.ArgumentTypeError(f"{shorten(text)!r} is no whole number from 0 to {MAX_SEED:,}")
+    return int(text)
+
+
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", type=Path, default=output_folder(), help="folder of records, tables and pictures")
+    parser.add_argument(
+        "--output", type=_folder, default=output_folder(), help="folder of records, tables and pictures"
+    )
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -145,13 +166,13 @@ def _setup(arguments: argparse.Namespace) -> Setup:
 
     device = find_instrument(arguments.device).device
     return Setup(
-        model=arguments.model,
+        model=arguments.model or "",
         scale=arguments.scale,
         device=str(device),
         dtype=arguments.dtype or ("fp32" if device.type == "cpu" else "bf16"),
         attention=arguments.attention,
         seed=arguments.seed,
-        draft=arguments.draft,
+        draft=arguments.draft or "",
         online=arguments.online,
         quick=arguments.quick,
     )
@@ -193,7 +214,7 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     from measure.calibrate import calibrate, disagreeing, keep, profile_text
 
     profile = calibrate(arguments.output)
-    path = keep(profile, arguments.name, arguments.save)
+    path = keep(profile, arguments.name or "", arguments.save)
     if arguments.json:
         print(to_json(profile))
         return DONE

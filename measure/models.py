@@ -37,6 +37,8 @@ _ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 """A Hugging Face id; what starts with a dot, a slash or a tilde is a path."""
 CONFIG, WHOLE = ("config.json",), ("*.json", "*.safetensors", "*.model", "*.txt")
 """What of a repository a small copy needs, and what a model does."""
+MAX_WORDS = 160
+"""Of a library's own message: some list all that they would have taken."""
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -139,7 +141,8 @@ def load(setup: Setup, source: Source | None = None, device: torch.device | None
         if is_out_of_memory(error):
             raise
         said = next(iter(str(error).strip().splitlines()), "")
-        raise PlannerError(f"transformers cannot load {found.title}: {type(error).__name__}: {said}") from error
+        words = shorten(f"{type(error).__name__}: {said}", MAX_WORDS)
+        raise PlannerError(f"transformers cannot load {found.title}: {words}") from error
     return Loaded(source=found, model=model.to(device or torch.device(setup.device)).eval(), tokenizer=tokenizer)
 
 

@@ -1,4 +1,4 @@
-"""How far a measurement is: a bar with the time left on a terminal, JSON lines for another program, or nothing."""
+"""How far a measurement is: a bar with the time left on a terminal, a line a case elsewhere, JSON lines, or nothing."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from measure.records import Case, Record
 
-FORMS = ("auto", "bar", "json", "none")
+FORMS = ("auto", "bar", "words", "json", "none")
 
 
 _BAR = "{l_bar}{bar}| {n:.1f}/{total} {elapsed}, {remaining} left"
@@ -32,8 +32,9 @@ class Bar:
     def end(self, record: Record) -> None:
         self._ended += 1
         self.share(0)
-        if self._ended == self._bar.total:
-            self._bar.close()
+
+    def close(self) -> None:
+        self._bar.close()
 
 
 class Lines:
@@ -57,6 +58,33 @@ class Lines:
         self._ended += 1
         self.share(0)
 
+    def close(self) -> None:
+        """Nothing."""
+
+
+class Words:
+    """A line on *stream* for each case that ended, for a log that somebody reads while it grows."""
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        self._total, self._stream, self._ended = total, stream, 0
+
+    def begin(self, case: Case) -> None:
+        """Nothing."""
+
+    def share(self, share: float) -> None:
+        """Nothing."""
+
+    def end(self, record: Record) -> None:
+        self._ended += 1
+        outcome = record.outcome.replace("_", " ")
+        print(
+            f"{self._ended} of {self._total}: {record.experiment} {record.case}, {outcome}, {record.seconds:.0f} s",
+            file=self._stream, flush=True,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Nothing."""
+
 
 class Silent:
     def begin(self, case: Case) -> None:
@@ -68,9 +96,20 @@ class Silent:
     def end(self, record: Record) -> None:
         """Nothing."""
 
+    def close(self) -> None:
+        """Nothing."""
 
-def watcher(form: str, total: int) -> Bar | Lines | Silent:
-    """*form* ``auto`` is a bar on a terminal and nothing elsewhere."""
-    if form == "json":
-        return Lines(total, sys.stderr)
-    return Bar(total) if form == "bar" or (form == "auto" and sys.stderr.isatty()) else Silent()
+
+def watcher(form: str, total: int) -> Bar | Lines | Words | Silent:
+    """*form* ``auto`` is a bar on a terminal and a line a case elsewhere."""
+    if form == "auto":
+        form = "bar" if sys.stderr.isatty() else "words"
+    match form:
+        case "bar":
+            return Bar(total)
+        case "words":
+            return Words(total, sys.stderr)
+        case "json":
+            return Lines(total, sys.stderr)
+        case _:
+            return Silent()

@@ -29,6 +29,10 @@ class Watcher(Protocol):
         """The case ended, or ended before."""
         ...
 
+    def close(self) -> None:
+        """No case follows: all are done, or the call was interrupted."""
+        ...
+
 
 def run_cases(
     experiment: Experiment,

@@ -142,10 +142,16 @@ def start(setup: Setup, source: Source | None = None) -> Running:
     )
 
 
+def loading_bytes(source: Source, prediction: Prediction) -> int:
+    """The most that weights take on the way: read from files they lie there twice, random ones are drawn in place."""
+    return (2 if source.is_trained else 1) * prediction.weights_bytes
+
+
 def needed_for(setup: Setup, batch: int, tokens: int) -> int:
-    """About what a run of *batch* × *tokens* takes: twice the weights while loading, cache twice, logits in fp32."""
-    architecture = find_source(setup).architecture
+    """About what a run of *batch* × *tokens* takes: the weights while they load, the cache twice, logits in fp32."""
+    source = find_source(setup)
+    architecture = source.architecture
     prediction = predict(architecture, setup.dtype)
     wide = 64 * architecture.hidden_size * batch * tokens  # some ten activations of a few hidden sizes
     logits = 8 * architecture.vocab_size * batch
-    return 2 * prediction.weights_bytes + 2 * prediction.cache_bytes(batch, tokens) + wide + logits
+    return loading_bytes(source, prediction) + 2 * prediction.cache_bytes(batch, tokens) + wide + logits

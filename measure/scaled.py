@@ -15,6 +15,8 @@ LIMITS = {
     "n_layer": LAYERS,
     "n_layers": LAYERS,
     "num_layers": LAYERS,
+    "num_transformer_layers": LAYERS,
+    "num_blocks": LAYERS,
     "vocab_size": 1_024,
     "vocab_size_per_layer_input": 1_024,
     "max_position_embeddings": 4_096,
@@ -31,6 +33,7 @@ LIMITS = {
     "num_experts_per_tok": 2,
     "num_experts_per_token": 2,
     "num_kv_shared_layers": 1,
+    "attn_layer_offset": LAYERS - 1,
     "n_group": 1,
     "topk_group": 1,
 }
@@ -47,8 +50,8 @@ NUMBERS = {
 """Lists of layers' numbers, and the number of the first layer in each."""
 _PATTERN = "hybrid_override_pattern"
 """A letter a layer."""
-_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-_TEXT = "text_config"
+_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers", "num_blocks")
+_TEXT = ("text_config", "llm_config", "language_config")
 _PROMPT_WORDS = ("token_id", "token_index")
 _STATE_KEYS = ("state_size", "d_inner", "conv_kernel")
 """Where one of these stands, intermediate_size is the width of the state, not of a feed-forward part."""
@@ -78,7 +81,7 @@ def scale_down(config: Mapping[str, Any]) -> Scaled:
     layers = _layers(config)
     chosen = _chosen(config, layers)
     for key, value in config.items():
-        if key == _TEXT and isinstance(value, Mapping):
+        if key in _TEXT and isinstance(value, Mapping):
             nested = scale_down(value)
             small[key] = nested.config
             changes |= nested.changes
@@ -91,10 +94,10 @@ def scale_down(config: Mapping[str, Any]) -> Scaled:
         small[key] = new
         if new != value:
             changes[key] = (value, new)
+    if not layers and not any(key in config for key in _TEXT):
+        small["num_hidden_layers"] = LAYERS  # what is not said is the class's own number, which is a whole model's
     if "vocab_size" in small:
-        small["pad_token_id"] = (
-            0  # the class's own default may lie beyond the short vocabulary, and some compute with it
-        )
+        small["pad_token_id"] = 0  # the class's own may lie beyond the short vocabulary; some compute with it
     return Scaled(config=small, changes=changes)
 
 
@@ -108,10 +111,16 @@ def _chosen(config: Mapping[str, Any], layers: int) -> list[int]:
     """The layers that are kept: the first ones, among which the last make room for kinds that they lack."""
     found = list(range(min(layers, LAYERS)))
     for key, value in config.items():
-        if not (_is_per_layer(key, value, layers) and all(isinstance(kind, str) for kind in value)):
-            continue
-        lacking = [value.index(kind) for kind in dict.fromkeys(value) if value.index(kind) >= LAYERS]
+        firsts: list[int] = []
+        if _is_per_layer(key, value, layers) and all(isinstance(kind, str) for kind in value):
+            firsts = [value.index(kind) for kind in dict.fromkeys(value)]
+        elif key in NUMBERS and value:
+            firsts = [min(value) - NUMBERS[key]]
+        lacking = [number for number in firsts if number >= LAYERS]
         found[len(found) - len(lacking) :] = lacking
+    kinds = config.get("layer_types")
+    if config.get("num_kv_shared_layers") and kinds and kinds[found[-1]] not in [kinds[n] for n in found[:-1]]:
+        found[-2:] = found[-1], found[-1] + 1  # the last layer shares the cache of an earlier one of its kind
     return found
 
 

@@ -1,6 +1,7 @@
 """One call of the command: which cases are run, in which order, and what is written when an experiment is through."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ class Session:
         make_folder(self._output)
         watching = watcher(self._progress, sum(map(len, cases.values())))
         results = []
-        with only_one():
+        with only_one(), closing(watching):
             for name in names:
                 experiment, setup = find_experiment(name), setup_for(name, self._setup, len(names))
                 records = run_cases(

@@ -3,6 +3,7 @@
 pydantic costs more to import than a plan to make, so it is imported on first use; a plan from presets never does.
 """
 
+import json
 from dataclasses import is_dataclass
 from functools import cache
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -30,12 +31,18 @@ def _forbid_unknown_keys(cls: type) -> None:
                 _forbid_unknown_keys(part)
 
 
-def validate(cls: type[T], value: Any, what: str) -> T:
-    """*value* as a *cls*; unknown keys are refused. Raises PlannerError naming *what* and each path that is wrong."""
+def validate(cls: type[T], value: Any, what: str, *, strict: bool = False) -> T:
+    """*value* as a *cls*; unknown keys are refused. Raises PlannerError naming *what* and each path that is wrong.
+
+    With *strict* it is JSON's own: no number is made of a text, or of true.
+    """
     from pydantic import ValidationError
 
+    adapter = _adapter(cls)  # type: ignore[arg-type]
     try:
-        validated: T = _adapter(cls).validate_python(value)  # type: ignore[arg-type]
+        validated: T = (
+            adapter.validate_json(json.dumps(value), strict=True) if strict else adapter.validate_python(value)
+        )
     except ValidationError as error:
         problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()[:MAX_PROBLEMS]]
         raise PlannerError(f"{what} is not valid: {'; '.join(problems)}.") from error

@@ -5,18 +5,19 @@ A start's log gives those of one model; passes measured on the machine itself gi
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields
-from math import isfinite
 from typing import Any
 
 from planner.errors import PlannerError
 from planner.line_item import Basis, Kind, LineItem
 from planner.logs.readings import Reading
 from planner.records import dataclass
-from planner.units import format_size
+from planner.units import format_size, shorten
 
 SAME_CARD = 0.01
 """Two readings of one card's memory differ by less: drivers and systems take some tens of MiB more or less."""
 
+_BEYOND = 2**63
+"""No size, count, time or rate is as large; nor is what is no number below it."""
 Conditions = Mapping[str, str]
 SHAPE = "shape"
 """The condition by which a model is known, whatever it is called; said by its name."""
@@ -253,13 +254,15 @@ def _check(record: Any, above_zero: Iterable[str] = (), any_sign: Iterable[str] 
     for name in (each.name for each in fields(record)):
         value = getattr(record, name)
         if isinstance(value, int | float):
-            is_possible = isfinite(value) and (value >= 0 or name in any_sign)
+            is_possible = abs(value) < _BEYOND and (value >= 0 or name in any_sign)
             if not is_possible or (name in above_zero and not value):
                 raise PlannerError(_no_reading(name, value))
 
 
 def _no_reading(what: str, value: float) -> str:
-    return f"The profile says {what} = {value:,}, which nothing that was measured can have: measure again."
+    return (
+        f"The profile says {what} = {shorten(f'{value:,}')}, which nothing that was measured can have: measure again."
+    )
 
 
 def _refusal(what: str, measured: str, wanted: str) -> str:

@@ -79,6 +79,9 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) ->
     profile.check(deployment.subject(chosen.architecture.name))
     device = measured_device(deployment.device, profile.speed)
     source = f"measured on {profile.subject.device}, {len(profile.passes)} passes"
+    measured_in, asked_in = profile.conditions.get("dtype", ""), deployment.weights.name
+    if measured_in not in ("", asked_in):
+        source += f" in {measured_in}, not {asked_in}"
     machine, link = replace(deployment, device=device), find_link(deployment.device, deployment.interconnect)
     return Paced(
         model=prepare_speed(chosen.architecture, machine, eight_bit_formats(), link),

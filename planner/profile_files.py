@@ -10,6 +10,7 @@ from planner.calibration import CalibrationProfile
 from planner.errors import BadFile, PlannerError, UnknownName
 from planner.export import to_json
 from planner.preset_files import PRESETS
+from planner.profile_checks import check_profile, plain
 from planner.readers.json_text import parse_json
 from planner.units import shorten, shorten_path
 
@@ -48,6 +49,8 @@ def load_profile(path: Path) -> CalibrationProfile:
 
     Raises PlannerError naming what is wrong.
     """
+    if path.exists() and not path.is_file():
+        raise BadFile(f"{shorten_path(path)} is no regular file, as a profile is.")
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -57,7 +60,9 @@ def load_profile(path: Path) -> CalibrationProfile:
 
 def read_profile(data: bytes, name: str) -> CalibrationProfile:
     """The profile in the content of a file called *name*. Raises PlannerError naming what is wrong."""
-    return validate(CalibrationProfile, parse_json(data, name), name)
+    found = validate(CalibrationProfile, plain(parse_json(data, name)), name, strict=True)
+    check_profile(found, name)
+    return found
 
 
 def save_profile(profile: CalibrationProfile, name: str) -> Path:

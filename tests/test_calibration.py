@@ -1,6 +1,7 @@
 """Profiles: what they replace, where they hold, and that a plan with one leaves the pool that was printed."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from planner.line_item import Basis
 from planner.log_profile import profile_from
 from planner.logs.read import read_log
 from planner.preset_files import PRESETS
-from planner.profile_files import load_profile
+from planner.profile_files import load_profile, read_profile
 from planner.units import GIB
 
 CHOICES = Choices(
@@ -148,23 +149,59 @@ NUMBERS = [
     *((("passes", 0, name), -1) for name in ("seconds", "peak_bytes", "read_bytes", "cached_tokens")),
     (("passes", 0, "layers"), 0),
     (("subject", "memory_bytes"), 0),
+    *((path, 10**400) for path in (("items", 0, "bytes"), ("passes", 0, "read_bytes"), ("speed", "layer_s"))),
 ]
 """Numbers that no machine's profile can have."""
 
 
-@pytest.mark.parametrize(("path", "value"), NUMBERS)
-def test_a_number_that_nothing_can_have_is_refused(path: tuple[str | int, ...], value: float, tmp_path: Path) -> None:
+def edited(path: tuple[str | int, ...], value: object) -> bytes:
+    """The shipped profile with another *value* at *path*."""
     (shipped,) = (PRESETS / "calibration").glob("*.json")
-    edited = json.loads(shipped.read_text(encoding="utf-8"))
-    inner = edited
+    whole = json.loads(shipped.read_text(encoding="utf-8"))
+    inner = whole
     for key in path[:-1]:
         inner = inner[key]
     assert path[-1] in inner
     inner[path[-1]] = value
-    file = tmp_path / "edited.json"
-    file.write_text(json.dumps(edited), encoding="utf-8")
+    return json.dumps(whole).encode()
+
+
+@pytest.mark.parametrize(("path", "value"), NUMBERS)
+def test_a_number_that_nothing_can_have_is_refused(path: tuple[str | int, ...], value: float) -> None:
     with pytest.raises(PlannerError, match="which nothing that was measured can have"):
-        load_profile(file)
+        read_profile(edited(path, value), "edited.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "problem"),
+    [
+        (("items", 0, "bytes"), True, r"items\.0\.bytes: Input should be a valid integer"),
+        (("items", 0, "bytes"), "386855424", r"items\.0\.bytes: Input should be a valid integer"),
+        (("speed", "layer_s"), "0.001", r"speed\.layer_s: Input should be a valid number"),
+        (("items", 0, "name"), "weights", "has weights as a measured item"),
+        (("items", 0, "replaces"), ["cache"], "has cache as a measured item"),
+        (("items", 0, "name"), "activations", "measures activations twice"),
+        (("items", 0, "replaces"), ["activations"], "measures activations twice"),
+        (("items", 0, "bytes"), 1, "context and libraries are 100% from its own passes in the median"),
+        (("items", 1, "bytes_per_token"), 1e6, "activations are .*% from its own passes in the median"),
+        (("speed", "read_bytes_per_s"), 1e6, "its times are .*% from its own passes in the median"),
+    ],
+)
+def test_what_no_measurement_leaves_in_a_profile_is_refused(
+    path: tuple[str | int, ...], value: object, problem: str
+) -> None:
+    with pytest.raises(PlannerError, match=problem):
+        read_profile(edited(path, value), "edited.json")
+
+
+def test_a_profiles_words_never_act_on_a_terminal() -> None:
+    assert read_profile(edited(("items", 0, "source"), "a\x1b[31m"), "edited.json").items[0].source == "a\ufffd[31m"
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(PlannerError, match=r"pipe\.json is no regular file"):
+        load_profile(tmp_path / "pipe.json")
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planner.calibration import CalibrationProfile
 from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
@@ -19,9 +20,9 @@ from planner.speed.work import decode_work
 from tests.test_calibration import LOCAL, MACHINE
 
 
-def machine_file(folder: Path) -> str:
+def machine_file(folder: Path, profile: CalibrationProfile = MACHINE) -> str:
     path = folder / "machine.json"
-    path.write_text(to_json(MACHINE), encoding="utf-8")
+    path.write_text(to_json(profile), encoding="utf-8")
     return str(path)
 
 
@@ -38,6 +39,13 @@ def test_a_machine_that_was_timed_serves_as_fast_as_it_was(tmp_path: Path) -> No
     assert replica.constants.source == "measured on Xeon, 0 passes"
     work = decode_work(replica.model, 4, 0)
     assert replica.step_time.by_sequences[4] / 1e15 == pytest.approx(16 * 1e-3 + work.read_bytes / 10e9)
+
+
+@pytest.mark.parametrize(("weights", "source"), [("fp32", "0 passes"), ("bf16", "0 passes in fp32, not bf16")])
+def test_a_speed_says_in_which_format_it_was_timed(weights: str, source: str, tmp_path: Path) -> None:
+    timed = replace(MACHINE, conditions={**MACHINE.conditions, "dtype": "fp32"})
+    chosen = choose(replace(LOCAL, weights=weights, profile=machine_file(tmp_path, timed)))
+    assert paced(chosen, "transformers").constants.source == f"measured on Xeon, {source}"
 
 
 def test_cost_and_capacity_of_a_machine_follow_its_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from measure.models import find_source, load
 from measure.pictures import identity
 from measure.prediction import predict
 from measure.records import Case, Record
+from measure.running import loading_bytes
 from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, module_states, storage_bytes, tensor_bytes
 from measure.worker import Message
@@ -91,7 +92,8 @@ def cases(setup: Setup) -> list[Case]:
 
 
 def needed_bytes(settings: Settings, setup: Setup) -> int:
-    return 2 * predict(find_source(_chosen(settings, setup)).architecture, setup.dtype).weights_bytes + _WORKING_BYTES
+    source = find_source(_chosen(settings, setup))
+    return loading_bytes(source, predict(source.architecture, setup.dtype)) + _WORKING_BYTES
 
 
 def run(settings: Settings, setup: Setup) -> Iterator[Message]:

@@ -40,6 +40,14 @@ def run(settings: Mapping[str, Any], setup: Setup) -> Iterator[Message]:
             import torch
 
             torch.empty(2**50, dtype=torch.uint8)
+        case "limited":
+            import resource
+
+            import torch
+
+            used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + 64 * MIB, resource.RLIM_INFINITY))
+            torch.empty(settings["bytes"], dtype=torch.uint8)
         case "bug":
             raise KeyError("a bug")
         case "bad":

@@ -1,11 +1,16 @@
 """The command: what it prints, writes and returns."""
 
 import json
+import re
+import resource
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from measure import libraries
 from measure.cli import main
 from measure.experiments import EXPERIMENTS
 from measure.experiments.base import Report, Table
@@ -58,6 +63,11 @@ def test_a_run_prints_json_and_leaves_records_table_and_picture(
         (["run", "cache-size", "--model", "./nothing"], "'./nothing' is no folder here with a config.json, and no id"),
         (["run", "cache-size", "--model", __file__], "a GGUF file is for the experiment engine alone"),
         (["run", "cache-size", "--device", "cpu", "--output", __file__], "test_cli.py cannot be written: File exists"),
+        (["run", "cache-size", "--model", ""], "Argument --model: nothing stands there"),
+        (["run", "cache-size", "--output", " "], "Argument --output: nothing stands there"),
+        (["calibrate", "--name", ""], "Argument --name: nothing stands there"),
+        (["run", "cache-size", "--seed", "9" * 20], f"Argument --seed: '{'9' * 20}' is no whole number from 0 to 9,2"),
+        (["run", "cache-size", "--seed=-1"], "Argument --seed: '-1' is no whole number"),
         (["measure"], "Argument COMMAND: invalid choice"),
     ],
 )
@@ -69,6 +79,31 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
+
+
+def test_without_pytorch_or_room_for_it_there_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = ["--output", str(tmp_path)]
+    with monkeypatch.context() as patch:
+        patch.setattr(libraries, "NEEDS", ("torch", "no_such_library"))
+        assert [main(words) for words in (["run", "peak", *output], ["hardware"])] == [2, 2]
+    said = "Measuring needs no_such_library: run pip install -e '.[measure]' in KV Budget's folder (about 1.6 GB).\n"
+    assert capsys.readouterr().err == 2 * said
+    limit = 250 * 2**20  # of address space, for the process alone: the system refuses what is beyond
+    ended = subprocess.run(
+        [sys.executable, "-m", "measure", "run", "peak", *output], cwd=Path(__file__).parents[2], capture_output=True,
+        text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("PyTorch cannot be loaded, for which memory may be short: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_log_gets_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny: Setup) -> None:
+    words = ["run", "cache-size", "--model", tiny.model, "--device", "cpu", "--output", str(tmp_path)]
+    assert main(words) == 0
+    assert re.fullmatch(rf"1 of 1: cache-size {tiny.model}, measured, \d+ s\n", capsys.readouterr().err)
 
 
 def test_what_a_library_cannot_load_is_one_sentence(

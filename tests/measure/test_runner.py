@@ -71,6 +71,15 @@ def test_every_end_is_a_record(end: str, outcome: Outcome, words: str, tmp_path:
     assert after.outcome is Outcome.MEASURED
 
 
+def test_the_systems_own_limit_is_where_it_does_not_fit(tmp_path: Path) -> None:
+    """What ``ulimit -v`` sets: the system refuses memory beyond it, and the case says so."""
+    within, beyond = run(
+        *(case("limited", bytes=size * stand_in_experiment.MIB) for size in (16, 96)), file=tmp_path / "a.jsonl"
+    )
+    assert [within.outcome, beyond.outcome] == [Outcome.MEASURED, Outcome.DOES_NOT_FIT]
+    assert "you tried to allocate 100663296 bytes" in beyond.reason
+
+
 def test_the_guard_refuses_with_the_figures(tmp_path: Path) -> None:
     (record,) = run(case("rows", needed_bytes=7 * GIB + 1), file=tmp_path / "a.jsonl")
     assert (record.outcome, record.rows) == (Outcome.REFUSED, ())
