@@ -7,6 +7,7 @@ from planner.budget import RankBudget, prepare
 from planner.choices import Choices, choose
 from planner.engines.transformers import Transformers
 from planner.line_item import Kind
+from planner.speed.rates import Kernels
 from planner.speed.work import Model, decode_work, mixed_work, prepare_speed
 from planner.weights import parameters
 
@@ -39,14 +40,13 @@ class Prediction:
             step = decode_work(model, requests, cached_tokens)
             return round(step.read_bytes), round(step.arithmetic_s)
         prompt = mixed_work(model, 0, 0, new_tokens, cached_tokens)
-        head = 2 * self.architecture.vocab_size * self.architecture.hidden_size
-        return round(prompt.read_bytes), requests * round(prompt.arithmetic_s - (new_tokens - 1) * head)
+        return round(prompt.read_bytes), requests * round(prompt.arithmetic_s)
 
     def _unit_model(self) -> Model:
         """On a device of one byte and one operation a second, whose seconds are bytes and operations."""
         deployment = self.rank.deployment
         device = replace(deployment.device, bandwidth_bytes_per_s=1, fp16_flops_per_s=1)
-        return prepare_speed(self.architecture, replace(deployment, device=device), frozenset())
+        return prepare_speed(self.architecture, replace(deployment, device=device), Kernels())
 
 
 def predict(architecture: Architecture, dtype: str, tensor_parallel: int = 1) -> Prediction:

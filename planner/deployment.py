@@ -47,7 +47,9 @@ class Device:
     machine_bytes: int | None = None
     bandwidth_bytes_per_s: int | None = None
     fp16_flops_per_s: int | None = None
+    fp16_accumulate_flops_per_s: int | None = None
     fp8_flops_per_s: int | None = None
+    fp4_flops_per_s: int | None = None
     int8_ops_per_s: int | None = None
     interconnect: str | None = None
     spec_source: str = ""

@@ -10,7 +10,7 @@ from planner.draft import Draft
 from planner.errors import PlannerError
 from planner.model_files import load_model
 from planner.paced import MeasuredRate, paced
-from planner.performance_presets import eight_bit_formats, speculation_overhead
+from planner.performance_presets import speculation_overhead
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.draft_map import LONGEST_DRAFT
@@ -100,8 +100,8 @@ def draft_model(draft: Draft, model: Model) -> Model | None:
     """What drafting a token takes; ``None`` where nothing is computed to draft."""
     if draft.architecture is not None:
         deployment = replace(model.deployment, weights=draft.weights, draft=None)
-        return prepare_speed(draft.architecture, deployment, eight_bit_formats(), model.link)
-    return head_model(model, eight_bit_formats(), draft.layers) if draft.layers else None
+        return prepare_speed(draft.architecture, deployment, model.kernels, model.link)
+    return head_model(model, draft.layers) if draft.layers else None
 
 
 def _answer(choices: Choices, architecture: Architecture) -> Answer:

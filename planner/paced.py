@@ -10,14 +10,15 @@ from planner.engines import find_engine
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
 from planner.links import find_link
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.performance_presets import find_speed_constants, kernels_of
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
 from planner.speed.measured import measured_constants, measured_device
 from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
-from planner.speed.work import Model, decode_work, prepare_speed
+from planner.speed.rates import Kernels
+from planner.speed.work import Model, decode_work, peak_per_s, prepare_speed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +58,21 @@ class Paced:
     is_measured: bool
 
 
-def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) -> Paced:
+def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), alone: bool = False) -> Paced:
     """Constants of *engine*, narrowed by what was *measured*, unless the plan's profile has a speed of its own.
 
     Raises PlannerError for a card whose rates are not known, for a profile of another machine, for points that cannot
-    be, and where a part of the model does not lie on its cards.
+    be, and where a part of the model does not lie on its cards. *alone*: the bandwidth is enough, for one user's
+    answers.
     """
     deployment, profile = chosen.deployment, chosen.deployment.profile
     if profile is None or profile.speed is None:
         _check_on_cards(chosen.architecture, deployment)
         _check_split(chosen.architecture, deployment.tensor_parallel, engine)
         link = find_link(deployment.device, deployment.interconnect)
-        model = prepare_speed(chosen.architecture, deployment, eight_bit_formats(), link)
+        model = prepare_speed(chosen.architecture, deployment, kernels_of(engine), link)
+        if not alone:
+            peak_per_s(model)  # refuses a card whose rate is not known
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
         if measured:
             points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
@@ -84,7 +88,7 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = ()) ->
         source += f" in {measured_in}, not {asked_in}"
     machine, link = replace(deployment, device=device), find_link(deployment.device, deployment.interconnect)
     return Paced(
-        model=prepare_speed(chosen.architecture, machine, eight_bit_formats(), link),
+        model=prepare_speed(chosen.architecture, machine, Kernels(), link),
         constants=measured_constants(deployment.engine, device, profile.speed, source),
         is_measured=True,
     )

@@ -12,6 +12,7 @@ from planner.paging import PublishedPaging
 from planner.preset_files import PRESETS, build, load_toml
 from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
+from planner.speed.rates import Kernels
 
 
 @cache
@@ -29,9 +30,14 @@ def _speed() -> Mapping[str, Any]:
 
 
 @cache
-def eight_bit_formats() -> frozenset[str]:
-    """Formats that are multiplied at a device's 8-bit float rate."""
-    return frozenset(_speed()["arithmetic"]["eight_bit_formats"])
+def kernels_of(engine: str) -> Kernels:
+    """What the kernels of the *engine* whose speed is planned multiply."""
+    table = _speed()["arithmetic"]
+    return Kernels(
+        eight_bit=frozenset(table["eight_bit_formats"]),
+        four_bit=frozenset(table["four_bit_formats"]),
+        integers=engine in table["integer_engines"],
+    )
 
 
 def expert_rows() -> int:

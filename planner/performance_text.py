@@ -2,6 +2,7 @@
 
 from planner.answer_words import if_it_did
 from planner.multiply_accumulates import CacheArithmetic
+from planner.speed.alone import AloneAnswer
 from planner.speed.answer import SpeedAnswer
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.units import counted, format_bytes, format_figure, format_pace, format_rate, format_seconds
@@ -21,8 +22,7 @@ def speed_text(result: SpeedAnswer, fits: bool = True) -> str:
         if_it_did(first, fits),
         f"{result.model} on {result.device_count} × {result.device}{joined}; {_from(result)}.",
         "",
-        f"  no faster than         {format_pace(user.ceiling)} tokens/s: {format_bytes(result.weights_read_bytes)} of "
-        f"weights and {format_bytes(result.kv_read_bytes)} of cache a step",
+        f"  no faster than         {_ceiling(result)}",
         f"  all users together     {format_pace(result.tokens_per_s.value)} tokens/s",
         f"  a prompt of {result.prompt_tokens:<10,} {format_figure(result.prompt_tokens_per_s.value)} tokens/s",
         f"  a step's time goes to  reading {result.step_parts.read_s / share:.0f}%, "
@@ -42,7 +42,28 @@ def speed_text(result: SpeedAnswer, fits: bool = True) -> str:
     return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
 
 
-def _from(result: SpeedAnswer) -> str:
+def alone_text(result: AloneAnswer, fits: bool = True) -> str:
+    """The same for one user, where nothing else is known."""
+    user = result.tokens_per_s_user
+    lines = [
+        if_it_did(f"One user gets {_range(user.value, user.low, user.high)} tokens/s.", fits),
+        f"{result.model} on {result.device_count} × {result.device}; {_from(result)}.",
+        "",
+        f"  no faster than         {_ceiling(result)}",
+        f"  memory holds           {_most(result.max_users)}",
+        "",
+    ]
+    return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
+
+
+def _ceiling(result: SpeedAnswer | AloneAnswer) -> str:
+    return (
+        f"{format_pace(result.tokens_per_s_user.ceiling)} tokens/s: {format_bytes(result.weights_read_bytes)} of "
+        f"weights and {format_bytes(result.kv_read_bytes)} of cache a step"
+    )
+
+
+def _from(result: SpeedAnswer | AloneAnswer) -> str:
     """What the figures rest on."""
     if result.family == MEASURED:
         return result.source

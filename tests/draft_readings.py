@@ -145,9 +145,8 @@ def _host(tenths_of_ms: int = 0, tens_of_us: int = 0) -> DraftOverhead:
 @cache
 def bare(draft: Draft) -> BatchSpeculation:
     """What the speed model gives without anything between the passes."""
-    eight_bit = performance_presets.eight_bit_formats()
     chosen = choose(Choices(model=draft.model, device=draft.device))
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit)
+    model = prepare_speed(chosen.architecture, chosen.deployment, performance_presets.kernels_of(draft.engine))
     constants = performance_presets.find_speed_constants(draft.engine, draft.device, has_experts(model.architecture))
     return speculate_together(
         model,
@@ -157,7 +156,7 @@ def bare(draft: Draft) -> BatchSpeculation:
         users=draft.batch,
         context_tokens=CHAT_TOKENS,
         overhead=_host(),
-        draft=head_model(model, eight_bit),
+        draft=head_model(model),
     )
 
 

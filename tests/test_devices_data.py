@@ -179,10 +179,18 @@ class TestEveryDevice:
             return
         assert 50e9 < device.bandwidth_bytes_per_s < 10e12
         if device.fp16_flops_per_s is not None:
-            # A card computes far more than it reads: between 20 and 800 operations a byte.
-            assert 20 < device.fp16_flops_per_s / device.bandwidth_bytes_per_s < 800
-        if device.fp16_flops_per_s and device.fp8_flops_per_s:
-            assert device.fp8_flops_per_s >= device.fp16_flops_per_s
+            # A card computes far more than it reads: between 20 and 1,000 operations a byte.
+            assert 20 < device.fp16_flops_per_s / device.bandwidth_bytes_per_s < 1_000
+        floats = device.fp16_flops_per_s, device.fp8_flops_per_s, device.fp4_flops_per_s
+        known = [rate for rate in floats if rate]
+        assert known == sorted(known)
+
+    def test_sums_of_16_bit_are_for_cards_that_halve_sums_of_32(self, device: Device) -> None:
+        """GeForce with matrix units, all of them; nobody else."""
+        halved = re.match(r"rtx-[2345]0\d\d", device.name) is not None
+        assert (device.fp16_accumulate_flops_per_s is not None) == halved
+        if halved and device.fp16_flops_per_s:
+            assert device.fp16_accumulate_flops_per_s == 2 * device.fp16_flops_per_s
 
     def test_names_are_what_people_type(self, device: Device) -> None:
         for name in (device.name, *device.aliases):

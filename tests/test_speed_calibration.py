@@ -46,11 +46,14 @@ def test_a_point_within_the_range_never_widens_it(constants: SpeedConstants, wor
 
 
 @given(TABLES, st.sampled_from(WORKS), st.floats(1.01, 20))
-def test_a_range_widens_only_with_a_reason(constants: SpeedConstants, work: object, times: float) -> None:
-    """A point beyond the range: what is known of such machines says little of this one."""
+def test_a_point_beyond_the_range_is_met_and_said_to_be_odd(
+    constants: SpeedConstants, work: object, times: float
+) -> None:
+    """It never widens the range either: the machine is another than was thought, and now it is known."""
     seconds = predicted_s(work, constants) * (1 + constants.p90_error) * times  # type: ignore[arg-type]
     own = calibrate(constants, [Measured(work=work, seconds=seconds)])  # type: ignore[arg-type]
     assert "off what is known of such machines" in own.note
+    assert own.p90_error <= constants.p90_error
     assert predicted_s(work, own) == pytest.approx(seconds)  # type: ignore[arg-type]
 
 
@@ -72,13 +75,13 @@ def test_two_measured_points_are_both_met() -> None:
     assert (own.layer_s, own.read_efficiency) == pytest.approx((80e-6, 0.6))
 
 
-@pytest.mark.parametrize(("context", "tokens_per_s"), [(8_192, 50), (1_024, 40)])
+@pytest.mark.parametrize(("context", "tokens_per_s"), [(8_192, 60), (1_024, 30)])
 def test_two_points_that_contradict_each_other_stay_within_the_range(
     context: int, tokens_per_s: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A card that is quicker after more tokens cannot be; which of the two was wrong is not known."""
     words = ["speed", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--context", str(context), "--json"]
-    assert main([*words, "--measured", "50@8192", "--measured", "40@1024"]) == 0
+    assert main([*words, "--measured", "60@8192", "--measured", "30@1024"]) == 0
     printed = json.loads(capsys.readouterr().out)
     found = printed["tokens_per_s_user"]
     assert found["low"] - 0.01 <= tokens_per_s <= found["high"] + 0.01

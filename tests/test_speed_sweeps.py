@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
-from planner.performance_presets import eight_bit_formats, find_speed_constants
+from planner.performance_presets import find_speed_constants, kernels_of
 from planner.speed.answer import speed
 from planner.speed.constants import SpeedConstants
 from planner.speed.sweeps import (
@@ -26,7 +26,7 @@ from planner.speed_text import knee_sentence, speed_sentence, speed_title
 
 def h100() -> tuple[Model, SpeedConstants]:
     chosen = choose(Choices(model="llama-3.1-8b", device="h100-sxm"))
-    model = prepare_speed(chosen.architecture, chosen.deployment, eight_bit_formats())
+    model = prepare_speed(chosen.architecture, chosen.deployment, kernels_of("vllm"))
     return model, find_speed_constants("vllm", "h100-sxm", False)
 
 

@@ -12,7 +12,7 @@ from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.paced import paced
-from planner.performance_presets import eight_bit_formats, speculation_overhead
+from planner.performance_presets import speculation_overhead
 from planner.speculation import acceptance_for, speculate
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
 from planner.verdict import as_if
@@ -154,7 +154,7 @@ def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation
     name, cost, drafter = arguments.draft_model, arguments.draft_cost, None
     warnings: tuple[str, ...] = ()
     if name == HEAD:
-        drafter = head_model(model, eight_bit_formats())
+        drafter = head_model(model)
     elif name is not None:
         asked = choices_from(arguments, users=arguments.batch, draft_tokens=max(1, arguments.draft_tokens))
         draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)

@@ -15,7 +15,8 @@ from planner.commands.pace import add_pace, check_host_memory, speed_engine, unu
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.paced import paced
-from planner.speed.answer import speed
+from planner.speed.alone import AloneAnswer, speed_alone
+from planner.speed.answer import SpeedAnswer, speed
 from planner.verdict import as_if
 
 
@@ -47,9 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"A prompt of {arguments.prompt:,} tokens is longer than the {context_tokens:,} tokens of a request: raise "
             "--context, which is prompt and answer together."
         )
-    found = paced(chosen, speed_engine(arguments), arguments.measured)
+    found = paced(chosen, speed_engine(arguments), arguments.measured, alone=True)
     memory = answer(chosen.architecture, chosen.deployment, chosen.workload)
     check_host_memory(arguments, memory)
+    as_if_it_fitted = () if memory.fits else (as_if(memory),)
+    warnings = (*as_if_it_fitted, *beyond_model(chosen.architecture, context_tokens))
+    if found.model.arithmetic is None and chosen.workload.users == 1:
+        alone = speed_alone(found.model, found.constants, context_tokens=context_tokens, max_users=memory.max_users)
+        return _print(replace(alone, warnings=(*warnings, *alone.warnings)), arguments.json, memory.fits)
     result = speed(
         found.model,
         found.constants,
@@ -59,13 +65,18 @@ def run(arguments: argparse.Namespace) -> int:
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
     )
-    as_if_it_fitted = () if memory.fits else (as_if(memory),)
-    beyond = beyond_model(chosen.architecture, context_tokens)
-    result = replace(result, warnings=(*as_if_it_fitted, *beyond, *result.warnings))
-    if arguments.json:
+    return _print(replace(result, warnings=(*warnings, *result.warnings)), arguments.json, memory.fits)
+
+
+def _print(result: SpeedAnswer | AloneAnswer, as_json: bool, fits: bool) -> int:
+    if as_json:
         print(to_json(result))
-    else:
+    elif isinstance(result, SpeedAnswer):
         from planner.performance_text import speed_text
 
-        print(speed_text(result, memory.fits))
-    return DONE if memory.fits else DOES_NOT_FIT
+        print(speed_text(result, fits))
+    else:
+        from planner.performance_text import alone_text
+
+        print(alone_text(result, fits))
+    return DONE if fits else DOES_NOT_FIT

@@ -7,8 +7,17 @@ from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speed.cautions import cautions
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
-from planner.speed.operations import operations_per_token
-from planner.speed.work import Model, Work, decode_work, kv_bytes_read, link_s_per_token, mixed_work, weight_bytes_read
+from planner.speed.operations import operations_per_prompt_token
+from planner.speed.work import (
+    Model,
+    Work,
+    decode_work,
+    kv_bytes_read,
+    link_s_per_token,
+    mixed_work,
+    peak_per_s,
+    weight_bytes_read,
+)
 
 MAX_BATCH = 2**14
 MAX_CHUNKS = 100_000
@@ -136,7 +145,7 @@ def prompt_seconds(
 
     With a limit T each step has room for T − *beside* prompt tokens: ceil(prompt ÷ (T − beside)) steps.
     """
-    own = for_prefill(constants)
+    own = for_prefill(constants, model.arithmetic)
     if not 1 <= prompt_tokens <= MAX_TOKENS:
         raise PlannerError(
             f"prompt = {prompt_tokens:,} is not possible: give at least one prompt token and at most {MAX_TOKENS:,}."
@@ -167,8 +176,7 @@ def prompt_seconds(
         read_s=sum(step.read_s for step in steps),
         arithmetic_s=sum(step.arithmetic_s for step in steps),
     )
-    error = constants.p90_error if constants.prefill_p90_error is None else constants.prefill_p90_error
-    return whole, with_range(whole.total_s, sum(work.ceiling_s for work in works), error)
+    return whole, with_range(whole.total_s, sum(work.ceiling_s for work in works), own.p90_error)
 
 
 def curve(
@@ -200,10 +208,11 @@ def step_time(model: Model, constants: SpeedConstants, slots: int, context_token
 
     Caches are taken to grow evenly up to *context_tokens*; windows do not, but their part is small.
     """
-    own = for_prefill(constants)
+    own = for_prefill(constants, model.arithmetic)
     bandwidth = model.bandwidth_bytes_per_s * constants.read_efficiency
-    rate = model.deployment.tensor_parallel * model.arithmetic_per_s * own.arithmetic_efficiency
-    prompt_s = operations_per_token(model.architecture) / rate + link_s_per_token(model) / constants.link_efficiency
+    rate = peak_per_s(model) * own.arithmetic_efficiency
+    prompt_s = operations_per_prompt_token(model.architecture) / rate
+    prompt_s += link_s_per_token(model) / constants.link_efficiency
     kv_s = kv_bytes_read(model, context_tokens) / context_tokens / bandwidth
     table = [_point(model, constants, 0, max(1, sequences)).step_s for sequences in range(slots + 1)]
     return StepTime(

@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.speed.rates import Arithmetic
 from planner.speed.work import Work
 
 
@@ -14,7 +15,8 @@ class SpeedConstants:
     *layer_s*: fixed time of a layer, launches and waits. *read_efficiency*, *arithmetic_efficiency*,
     *link_efficiency*: shares of the peak rates of memory, arithmetic and what joins the devices. *median_error*,
     *p90_error*: relative errors of measurements on cards that the fit had not seen; *calibrated_…*: with one point
-    measured on the machine itself. *prefill_…*: where prompts are computed at another share than answers. *experts*:
+    measured on the machine itself. *prefill_…*: of whole prompts, where these were measured, by the numbers that are
+    multiplied: ``int8`` or ``fp16``. *experts*:
     for models with a mixture of experts, each of which computes at least *expert_rows* rows. *hidden_rows*: so many
     rows are computed while their weights are read; 1 where constants were fitted to single users' answers, whose time
     has it in *read_efficiency*. *family* ``any``: for families without constants of their own. *calibrated_by*: how
@@ -33,8 +35,10 @@ class SpeedConstants:
     link_efficiency: float = 1.0
     expert_rows: int = 1
     hidden_rows: int = 0
-    prefill_efficiency: float | None = None
-    prefill_p90_error: float | None = None
+    prefill_int8_efficiency: float | None = None
+    prefill_int8_p90_error: float | None = None
+    prefill_fp16_efficiency: float | None = None
+    prefill_fp16_p90_error: float | None = None
     calibrated_median_error: float | None = None
     calibrated_p90_error: float | None = None
     readings: int = 0
@@ -42,8 +46,8 @@ class SpeedConstants:
     note: str = ""
 
     def __post_init__(self) -> None:
-        shares = (self.read_efficiency, self.arithmetic_efficiency, self.link_efficiency, self.prefill_efficiency)
-        for share in shares:
+        shares = (self.read_efficiency, self.arithmetic_efficiency, self.link_efficiency)
+        for share in (*shares, self.prefill_int8_efficiency, self.prefill_fp16_efficiency):
             if share is not None and not 0 < share <= 1:
                 raise PlannerError(
                     f"Constants of {self.engine} on {self.family}: {share:g} is no share of a peak rate."
@@ -100,10 +104,17 @@ def rounded_arithmetic_s(work: Work, constants: SpeedConstants) -> float:
     return computed_s + max(0.0, constants.expert_rows * work.expert_row_s - work.expert_s)
 
 
-def for_prefill(constants: SpeedConstants) -> SpeedConstants:
-    """The constants with which whole prompts are computed."""
-    efficiency = constants.prefill_efficiency
-    return constants if efficiency is None else replace(constants, arithmetic_efficiency=efficiency)
+def for_prefill(constants: SpeedConstants, arithmetic: Arithmetic | None) -> SpeedConstants:
+    """The constants, and the range, with which whole prompts are computed by that *arithmetic*."""
+    of_integers = arithmetic is not None and arithmetic.numbers == "int8"
+    share = constants.prefill_int8_efficiency if of_integers else constants.prefill_fp16_efficiency
+    error = constants.prefill_int8_p90_error if of_integers else constants.prefill_fp16_p90_error
+    return replace(
+        constants,
+        arithmetic_efficiency=constants.arithmetic_efficiency if share is None else share,
+        median_error=min(constants.median_error, constants.p90_error if error is None else error),
+        p90_error=constants.p90_error if error is None else error,
+    )
 
 
 def with_range(seconds: float, ceiling_s: float, error: float) -> Seconds:

@@ -97,8 +97,9 @@ def speculate_together(
     )
 
 
-def head_model(model: Model, eight_bit: frozenset[str], layers: tuple[Layer, ...] = ()) -> Model:
+def head_model(model: Model, layers: tuple[Layer, ...] = ()) -> Model:
     """A draft that is a layer of the model and its head, as EAGLE and MTP are: *layers*, else its own for either."""
     architecture = model.architecture
     layers = layers or architecture.mtp_layers or (head_layer(architecture),)
-    return prepare_speed(replace(architecture, layers=layers, mtp_layers=()), model.deployment, eight_bit, model.link)
+    alone = replace(architecture, layers=layers, mtp_layers=())
+    return prepare_speed(alone, model.deployment, model.kernels, model.link)

@@ -10,6 +10,7 @@ from planner.speed.work import Work
 
 _ROUNDS = 12
 _SWEEPS = 400
+_ROUNDING = 1e-9
 _SMALL_ERROR = 0.02
 """Below this, an error counts by its square: measurements repeat no better."""
 _LEAST = (0.0, 1.0, 1.0, 1.0)
@@ -57,8 +58,9 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     """*constants* for the machine on which *points* were measured; the range narrows to the error of calibrated ones.
 
     One point changes each part of a step as much as it is uncertain. Two points decide c and e together where that has
-    a solution, and are averaged otherwise. The range never widens, but where the points contradict each other, so that
-    it has to hold both, or contradict what is known of such machines; *note* then says so.
+    a solution, and are averaged otherwise. The range never widens, but where no constants meet what was measured, as
+    of two points that contradict each other: it then holds them. *note* says so, and where they lie far off what is
+    known of such machines.
     """
     if constants.calibrated_median_error is None or constants.calibrated_p90_error is None:
         raise PlannerError(
@@ -82,8 +84,7 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
         error = missed
         note = "The measured points contradict each other." if len(points) == 2 else "The measured point cannot be met."
         note += " The range is as wide as holds what was measured."
-    elif off > constants.p90_error:
-        error = constants.calibrated_p90_error
+    elif off > constants.p90_error * (1 + _ROUNDING):
         note = f"What was measured is {_off_words(off)} what is known of such machines: is all else as it was asked?"
     return replace(
         found,

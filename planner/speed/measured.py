@@ -17,7 +17,10 @@ def measured_device(device: Device, speed: MeasuredSpeed) -> Device:
         device,
         bandwidth_bytes_per_s=_higher(device.bandwidth_bytes_per_s, speed.read_bytes_per_s),
         fp16_flops_per_s=_higher(device.fp16_flops_per_s, speed.operations_per_s),
+        fp16_accumulate_flops_per_s=None,
         fp8_flops_per_s=None,
+        fp4_flops_per_s=None,
+        int8_ops_per_s=None,
     )
 
 

@@ -5,6 +5,7 @@ from planner.formats import Role
 from planner.weights import counted_tensors
 
 _MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
+_HEADS = frozenset({Role.HEAD, Role.EMBEDDING})
 
 
 def has_experts(architecture: Architecture) -> bool:
@@ -39,16 +40,16 @@ def is_big(tensor: Tensor) -> bool:
     return tensor.role in (Role.LINEAR, Role.EXPERT)
 
 
-def operations_per_token(architecture: Architecture) -> float:
-    """Two a parameter that the token is multiplied with, a product and a sum; the head only for tokens of the answer.
-
-    Prompt tokens are charged for it too: it is a few percent.
-    """
+def operations_per_token(architecture: Architecture, roles: frozenset[Role] = _MULTIPLIED | _HEADS) -> float:
+    """Two a parameter that the token is multiplied with, a product and a sum."""
     return 2.0 * sum(
-        count * tensor.active_elements
-        for tensor, count in read_tensors(architecture)
-        if tensor.role in _MULTIPLIED or tensor.role in (Role.HEAD, Role.EMBEDDING)
+        count * tensor.active_elements for tensor, count in read_tensors(architecture) if tensor.role in roles
     )
+
+
+def operations_per_prompt_token(architecture: Architecture) -> float:
+    """The same but for the head: of a prompt only the last token is asked what comes next."""
+    return operations_per_token(architecture, _MULTIPLIED)
 
 
 def expert_operations(architecture: Architecture, rows: float, copies: int) -> tuple[float, float]:

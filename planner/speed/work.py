@@ -1,5 +1,7 @@
 """What one step of a server has to read and compute, counted from the model's own shapes."""
 
+import math
+
 from planner.architecture import Architecture, Layer, SharedCache
 from planner.deployment import Deployment
 from planner.engines.split import split_heads
@@ -14,9 +16,11 @@ from planner.speed.operations import (
     expert_operations,
     experts_touched,
     is_big,
+    operations_per_prompt_token,
     operations_per_token,
     read_tensors,
 )
+from planner.speed.rates import Arithmetic, Kernels, arithmetic_of
 from planner.weights import tensor_bytes
 
 _EXCHANGES = 2
@@ -26,11 +30,12 @@ _LINK_ELEMENT_BYTES = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One step's work. *read_s* and *arithmetic_s*: at the full rate of the devices that share it; no less is possible.
+    """One step's work. *read_s* and *arithmetic_s*: at the full rate of the devices that share it.
 
     *layers* are passed one after another. *exchange_s*: what exchanges between devices take however little they send;
     *link_s*: what they send, at the full rate of their link. *expert_s*: the part of *arithmetic_s* that is answers'
     own in experts; *expert_row_s*: one row through every expert that is met; *row_s*: one token's arithmetic.
+    *headroom*: how many times as fast arithmetic could be at most.
     """
 
     layers: int
@@ -42,11 +47,12 @@ class Work:
     expert_s: float = 0.0
     expert_row_s: float = 0.0
     row_s: float = 0.0
+    headroom: float = 1.0
 
     @property
     def ceiling_s(self) -> float:
         """No step is faster: every byte is read once and every product computed, each at the peak rate."""
-        return max(self.read_s, self.arithmetic_s)
+        return max(self.read_s, self.arithmetic_s / self.headroom)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +60,8 @@ class Model:
     """A model on its devices, ready for questions about any batch.
 
     Tensor-parallel devices work at the same time; pipeline stages take turns, so that their bytes add up. *link* joins
-    the former; ``None`` where exchanges are not counted.
+    the former; ``None`` where exchanges are not counted. Without an *arithmetic* rate only one token at a time can be
+    timed: it waits for memory.
     """
 
     architecture: Architecture
@@ -62,39 +69,33 @@ class Model:
     cache: tuple[KVCacheSpec, ...]
     rewritten_bytes: int
     bandwidth_bytes_per_s: int
-    arithmetic_per_s: int
+    arithmetic: Arithmetic | None
+    kernels: Kernels
     link: Link | None
 
 
 def prepare_speed(
-    architecture: Architecture, deployment: Deployment, eight_bit: frozenset[str], link: Link | None = None
+    architecture: Architecture, deployment: Deployment, kernels: Kernels, link: Link | None = None
 ) -> Model:
-    """*eight_bit* are the formats that are multiplied at the device's 8-bit float rate, where it has one.
-
-    Raises PlannerError for a device whose bandwidth or arithmetic rate is not known.
-    """
+    """*kernels* are those of the engine whose speed it is. Raises PlannerError where the bandwidth is not known."""
     architecture = as_stored(architecture, deployment.weights)
     device = deployment.device
-    tensor_format = deployment.weights.format
-    big = {tensor.stored.name for tensor, _ in read_tensors(architecture) if is_big(tensor)}
-    names = {tensor_format.name} if tensor_format else big
-    rate = device.fp16_flops_per_s
-    if names and names <= eight_bit and device.fp8_flops_per_s:
-        rate = device.fp8_flops_per_s
-    for what, value in (("bandwidth", device.bandwidth_bytes_per_s), ("arithmetic rate", rate)):
-        if value is None:
-            raise PlannerError(
-                f"The {what} of {device.title} is not known, so its speed cannot be planned; choose a device "
-                "from 'kvbudget devices' that has both."
-            )
+    if device.bandwidth_bytes_per_s is None:
+        raise PlannerError(
+            f"The bandwidth of {device.title} is not known, so its speed cannot be planned; choose a device "
+            "from 'kvbudget devices' that has one."
+        )
+    chosen = deployment.weights.format
+    stored = {tensor.stored for tensor, _ in read_tensors(architecture) if is_big(tensor)}
     layers = split_heads(architecture.layers, deployment.tensor_parallel)
     return Model(
         architecture=architecture,
         deployment=deployment,
         cache=read_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v),
         rewritten_bytes=state_bytes(layers, deployment.kv_cache_k),
-        bandwidth_bytes_per_s=device.bandwidth_bytes_per_s or 0,
-        arithmetic_per_s=rate or 0,
+        bandwidth_bytes_per_s=device.bandwidth_bytes_per_s,
+        arithmetic=arithmetic_of(device, {chosen} if chosen else stored, kernels),
+        kernels=kernels,
         link=link if deployment.tensor_parallel > 1 else None,
     )
 
@@ -150,7 +151,10 @@ def decode_work(model: Model, sequences: int, context_tokens: int, prompt_share:
     """
     tokens = sequences * (1.0 + prompt_share)
     read = weight_bytes_read(model, sequences) + sequences * kv_bytes_read(model, context_tokens)
-    return _work(model, tokens, read, tokens * operations_per_token(model.architecture), rows=sequences)
+    operations = sequences * operations_per_token(model.architecture)
+    if prompt_share:
+        operations += sequences * prompt_share * operations_per_prompt_token(model.architecture)
+    return _work(model, tokens, read, operations, rows=sequences)
 
 
 def verify_work(model: Model, sequences: int, context_tokens: int, draft_tokens: int) -> Work:
@@ -171,17 +175,17 @@ def mixed_work(model: Model, sequences: int, context_tokens: int, prompt_tokens:
         read += sequences * kv_bytes_read(model, context_tokens)
     if cached_tokens:
         read += kv_bytes_read(model, cached_tokens)
-    operations = tokens * operations_per_token(model.architecture)
+    operations = (sequences + 1) * operations_per_token(model.architecture)
+    operations += (prompt_tokens - 1) * operations_per_prompt_token(model.architecture)
     operations += attention_operations(model.architecture, prompt_tokens, cached_tokens)
     return _work(model, tokens, read, operations)
 
 
 def _work(model: Model, tokens: float, read_bytes: float, operations: float, rows: int | None = None) -> Work:
     """*rows* of the *tokens* are computed together, all of them unless said otherwise."""
-    deployment = model.deployment
     layers = len(model.architecture.layers)
-    per_s = deployment.tensor_parallel * model.arithmetic_per_s
-    own, each = expert_operations(model.architecture, tokens if rows is None else rows, deployment.data_parallel)
+    per_s = peak_per_s(model) if model.arithmetic or tokens > 1 else math.inf
+    own, each = expert_operations(model.architecture, tokens if rows is None else rows, model.deployment.data_parallel)
     return Work(
         layers=layers,
         read_bytes=read_bytes,
@@ -192,6 +196,23 @@ def _work(model: Model, tokens: float, read_bytes: float, operations: float, row
         expert_s=own / per_s,
         expert_row_s=each / per_s,
         row_s=operations_per_token(model.architecture) / per_s,
+        headroom=model.arithmetic.headroom if model.arithmetic else 1.0,
+    )
+
+
+def peak_per_s(model: Model) -> int:
+    """Operations a second of all devices that share each layer. Raises PlannerError where their rate is not known."""
+    if model.arithmetic is None:
+        raise PlannerError(no_arithmetic(model))
+    return model.deployment.tensor_parallel * model.arithmetic.per_s
+
+
+def no_arithmetic(model: Model) -> str:
+    """What cannot be planned without a rate, and what can."""
+    return (
+        f"How fast {model.deployment.device.title} computes is not known: neither prompts nor several users can be "
+        "planned, only one user's answers, which wait for its memory ('kvbudget speed' with one user). A profile that "
+        "timed the machine says the rest."
     )
 
 

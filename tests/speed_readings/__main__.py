@@ -3,11 +3,11 @@
 import sys
 
 from tests import draft_readings
-from tests.speed_readings import counts, table
+from tests.speed_readings import counts, ranges, table
 from tests.speed_readings.constants import constants_toml
 
 if __name__ == "__main__":
     if "--constants" in sys.argv[1:]:
         print(constants_toml())
     else:
-        print("\n".join([*table.table(), "", *draft_readings.table(), "", *counts.table()]))
+        print("\n".join([*table.table(), "", *ranges.table(), "", *draft_readings.table(), "", *counts.table()]))

@@ -1,18 +1,21 @@
 """llama-bench and LocalScore: one stream's answers, and prompts."""
 
-from planner import performance_presets, presets
+from functools import cache
+
 from planner.speed.fit import Measured
-from planner.speed.operations import operations_per_token
-from planner.speed.work import Work
+from planner.speed.work import Work, mixed_work
 from tests.speed_readings.reading import Reading, Row, model_for, rows_of
 
 FILE = "llama_bench.csv"
+PROMPT_TOKENS = 512
+MIXED_TOKENS = 2_048
+FORMATS = {"F16": "fp16", "Q8_0": "q8_0", "Q4_0": "q4_0", "Q4_K_M": "q4_k_m", "MXFP4": "mxfp4_moe"}
 
 
 def why_not(row: Row) -> str:
     """Why an answer's rate is not predicted; empty where it is."""
     if row["batch"] != "1":
-        return "many requests at once, on a card whose arithmetic rate is not known"
+        return "many requests at once: no other card tells how llama.cpp computes them together"
     if not row["tokens_per_s"] or not row["bandwidth_bytes_per_s"]:
         return "the rate, or the bandwidth of the card, is not stated"
     return ""
@@ -45,36 +48,38 @@ def bench_readings() -> list[Reading]:
     return [bench_reading(row) for row in rows_of(FILE) if not why_not(row)]
 
 
+@cache
 def prefill_readings() -> list[Reading]:
-    """llama-bench's prompts on devices whose arithmetic rate is known."""
+    """Prompts, as a plan has them, on one device whose arithmetic rate is known; several take turns with parts."""
     found = []
     for row in rows_of(FILE):
-        device = presets.find_device(row["device"]) if row["device"] else None
-        if not row["prompt_tokens_per_s"] or device is None or not device.fp16_flops_per_s or row["experts"]:
+        if not row["prompt_tokens_per_s"] or not row["device"] or row["quant"] not in FORMATS:
             continue
-        if row["family"] != performance_presets.device_family(device.name) or row["context"].startswith("mixed"):
+        model = model_for(row["model"].lower(), row["device"], FORMATS[row["quant"]], "fp16", 1, row["engine"])
+        if model.arithmetic is None or " x" in row["card"]:
             continue
-        words = row["context"].split()
-        tokens = int(words[0].removeprefix("tg")) if words[0].startswith("tg") else 512
-        model = model_for(row["model"].lower(), device.name, "fp16", "fp16", 1)
-        read_bytes = int(row["read_bytes"])
+        tokens = prompt_tokens(row["context"])
         found.append(
             Reading(
                 engine=row["engine"],
                 family=row["family"],
-                experts=False,
+                experts=row["experts"] == "yes",
                 model=row["model"],
                 card=row["card"],
                 rig=(row["engine"], row["card"]),
+                is_crowd_sourced=row["engine"] == "llamafile",
+                numbers=model.arithmetic.numbers,
                 measured=Measured(
-                    work=Work(
-                        layers=int(row["layers"]),
-                        read_bytes=read_bytes,
-                        read_s=read_bytes / int(row["bandwidth_bytes_per_s"]),
-                        arithmetic_s=tokens * operations_per_token(model.architecture) / device.fp16_flops_per_s,
-                    ),
-                    seconds=tokens / float(row["prompt_tokens_per_s"]),
+                    work=mixed_work(model, 0, 0, tokens), seconds=tokens / float(row["prompt_tokens_per_s"])
                 ),
             )
         )
     return found
+
+
+def prompt_tokens(context: str) -> int:
+    """512, or as many as were answered after it; LocalScore averages over prompts of some hundred to 4,000 tokens."""
+    if context.startswith("mixed"):
+        return MIXED_TOKENS
+    words = context.split()
+    return int(words[0].removeprefix("tg")) if words[0].startswith("tg") else PROMPT_TOKENS

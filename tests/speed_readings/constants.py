@@ -2,12 +2,14 @@
 measured on."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from planner import performance_presets
-from tests.speed_readings.fitting import Result, fitted
-from tests.speed_readings.prefill import FEW, prefill_efficiency
-from tests.speed_readings.reading import Group, Reading, error, quantile
+from planner.speed.constants import SpeedConstants
+from tests.speed_readings.fitting import fitted
+from tests.speed_readings.prefill import NUMBERS, prompts_of
+from tests.speed_readings.ranges import nearest_errors, other_models
+from tests.speed_readings.reading import Group, Reading, Unseen, error, factor, quantile, range_for
 from tests.speed_readings.table import bench, serving
 
 SOURCES = {
@@ -31,23 +33,22 @@ def constants_toml() -> str:
         pairs = sorted({(engine, experts) for engine, _, experts in results})
         across = [found for pair in pairs for found in _other_families(*pair, possible)]
         for group, result in results.items():
-            blocks.append(_block(group, result, results, across, possible))
+            unseen = nearest_errors(group, readings, results, lambda one: one.unseen)
+            if group[1] in performance_presets.families_apart():
+                unseen = other_models(group, possible)
+            own = nearest_errors(group, readings, results, lambda one: one.calibrated)
+            blocks.append(_block(group, result.constants, unseen, own))
         for engine, experts in pairs:
             group = engine, ANY, experts
             constants = fitted(group, possible, card=None)
             assert constants is not None
-            own = _other_families(engine, experts, possible) or across
-            kin = _of_engine(results, engine, experts)
-            whole = Result(
-                constants=constants,
-                unseen=dict(enumerate(own)),
-                calibrated={place: found for result in kin for place, found in result.calibrated.items()},
-            )
-            blocks.append(_block(group, whole, results, across, possible))
+            unseen = _other_families(engine, experts, possible) or across
+            own = nearest_errors(group, readings, results, lambda one: one.calibrated)
+            blocks.append(_block(group, constants, unseen, own))
     return "\n".join(blocks)
 
 
-def _other_families(engine: str, experts: bool, possible: Sequence[Reading]) -> list[float]:
+def _other_families(engine: str, experts: bool, possible: Sequence[Reading]) -> list[Unseen]:
     """Errors of an engine on each family with constants from the others; none where there is but one."""
     apart = performance_presets.families_apart()
     own = [r for r in possible if (r.engine, r.experts) == (engine, experts) and r.family not in apart]
@@ -56,51 +57,13 @@ def _other_families(engine: str, experts: bool, possible: Sequence[Reading]) -> 
         rest = [reading for reading in possible if (reading.engine, reading.family) != (engine, family)]
         constants = fitted((engine, ANY, experts), rest, card=None)
         if constants is not None and len({reading.family for reading in own}) > 1:
-            errors += [error(reading, constants) for reading in own if reading.family == family]
+            errors += [(family, error(reading, constants)) for reading in own if reading.family == family]
     return errors
 
 
-def _other_models(group: Group, possible: Sequence[Reading]) -> list[float]:
-    """Errors of each model of a group with constants from the others: no other card says anything of these."""
-    members = [reading for reading in possible if reading.group == group]
-    errors = []
-    for model in sorted({reading.model for reading in members}):
-        rest = [reading for reading in possible if reading.group != group or reading.model != model]
-        constants = fitted(group, rest, card=None)
-        assert constants is not None
-        errors += [error(reading, constants) for reading in members if reading.model == model]
-    return errors
-
-
-def _of_engine(results: Mapping[Group, Result], engine: str, experts: bool) -> list[Result]:
-    """Results of an engine's families, those apart left out."""
-    apart = performance_presets.families_apart()
-    return [r for group, r in results.items() if (group[0], group[2]) == (engine, experts) and group[1] not in apart]
-
-
-def _block(
-    group: Group,
-    result: Result,
-    results: Mapping[Group, Result],
-    across: Sequence[float],
-    possible: Sequence[Reading],
-) -> str:
-    """A group's table; errors of few readings are those of the engine's groups together, else those of all *across*."""
+def _block(group: Group, found: SpeedConstants, unseen: Sequence[Unseen], own: Sequence[Unseen]) -> str:
+    """A group's table: errors on cards *unseen*, and with one row of *own*."""
     engine, family, experts = group
-    unseen, own = [*result.unseen.values()], [*result.calibrated.values()]
-    kin = _of_engine(results, engine, experts)
-    everyone = list(results.values())
-    if family in performance_presets.families_apart():
-        unseen = _other_models(group, possible)
-    if len(unseen) < FEW:
-        unseen = [found for each in kin for found in each.unseen.values()]
-    if len(unseen) < FEW:
-        unseen = [*across]
-    for wider in (kin, everyone):
-        if len(own) < FEW:
-            own = [found for each in wider for found in each.calibrated.values()]
-    found = result.constants
-    prefill = prefill_efficiency(engine, family, found)
     values: dict[str, object] = {
         "engine": engine,
         "family": family,
@@ -111,21 +74,32 @@ def _block(
         "hidden_rows": found.hidden_rows,
         "link_efficiency": _digits(found.link_efficiency),
         "expert_rows": found.expert_rows,
-        "median_error": _digits(quantile(unseen, 0.5)),
-        "p90_error": _digits(quantile(unseen, 0.9)),
+        "median_error": _digits(_median(unseen)),
+        "p90_error": _digits(range_for(unseen)),
         "readings": found.readings,
-        "calibrated_median_error": _digits(quantile(own, 0.5)),
-        "calibrated_p90_error": _digits(quantile(own, 0.9)),
+        "calibrated_median_error": _digits(_median(own)),
+        "calibrated_p90_error": _digits(range_for(own)),
     }
     if not experts or found.expert_rows == 1:
         del values["expert_rows"]
     if not found.hidden_rows:
         del values["hidden_rows"]
-    if prefill:
-        values["prefill_efficiency"], values["prefill_p90_error"] = map(_digits, prefill)
+    is_told = not found.hidden_rows
+    for numbers in NUMBERS:
+        prompts = prompts_of(group, numbers, found)
+        if prompts is not None:
+            if not is_told:
+                # One user's answers do not tell how fast arithmetic goes; prompts do.
+                values["arithmetic_efficiency"], is_told = _digits(prompts.share), True
+            values[f"prefill_{numbers}_efficiency"] = _digits(prompts.share)
+            values[f"prefill_{numbers}_p90_error"] = _digits(prompts.range)
     values["source"] = SOURCES[engine]
     name = f"{engine}/{family}" + ("/experts" if experts else "")
     return "\n".join([f'["{name}"]', *(f"{key} = {_toml(value)}" for key, value in values.items()), ""])
+
+
+def _median(errors: Sequence[Unseen]) -> float:
+    return quantile((factor(found) for _, found in errors), 0.5)
 
 
 def _digits(value: float) -> float:

@@ -29,9 +29,13 @@ SEVERAL = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One group's constants, and errors of readings: unseen, and with one row of the same machine as calibration."""
+    """One group's constants, and errors of readings: unseen, and with one row of the same machine as calibration.
+
+    *without*: the constants for each card, fitted without it.
+    """
 
     constants: SpeedConstants
+    without: dict[str, SpeedConstants]
     unseen: dict[int, float]
     calibrated: dict[int, float]
 
@@ -43,7 +47,7 @@ def fitted(group: Group, readings: Sequence[Reading], card: str | None) -> Speed
     others = [r for r in readings if r.experts == experts and r.card != card]
     all_engines = [r for r in others if r.family not in apart]
     kin = [r for r in all_engines if r.engine == engine]
-    kin = [r for r in kin if _maker(r.family) == _maker(family)] or kin
+    kin = [r for r in kin if maker(r.family) == maker(family)] or kin
     own = [r for r in others if r.engine == engine and r.family == family]
     found = (
         replace(START, expert_rows=performance_presets.expert_rows())
@@ -77,11 +81,12 @@ def evaluate(readings: Sequence[Reading]) -> dict[Group, Result]:
     for group, members in sorted(groups.items()):
         whole = fitted(group, possible, card=None)
         assert whole is not None
-        result = Result(constants=whole, unseen={}, calibrated={})
+        result = Result(constants=whole, without={}, unseen={}, calibrated={})
         for card in sorted({reading.card for reading in members}):
             constants = fitted(group, possible, card)
             if constants is None:
                 continue
+            result.without[card] = constants
             held = [reading for reading in members if reading.card == card]
             result.unseen.update((places[id(reading)], error(reading, constants)) for reading in held)
             for first, *rest in by_rig(held):
@@ -91,5 +96,6 @@ def evaluate(readings: Sequence[Reading]) -> dict[Group, Result]:
     return results
 
 
-def _maker(family: str) -> str:
+def maker(family: str) -> str:
+    """Who makes cards of *family*."""
     return family.partition("-")[0]

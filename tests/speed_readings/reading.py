@@ -1,6 +1,7 @@
 """One measured step, what it shares with others, and the rows that it comes from."""
 
 import csv
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -17,13 +18,16 @@ DATA = Path(__file__).parents[1] / "data"
 Row = dict[str, str]
 Group = tuple[str, str, bool]
 """Engine, family of devices, whether the model has experts."""
+Unseen = tuple[str, float]
+"""The card that a reading was of, or what else the constants had not seen, and their error there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """One measured step. *card* is left out together, *rig* is one machine and format, *model* whose step it was.
 
-    *is_alone*: of one user, which does not tell how fast arithmetic goes: it waits for memory.
+    *is_alone*: of one user, which does not tell how fast arithmetic goes: it waits for memory. *numbers*: what a prompt
+    multiplies.
     """
 
     engine: str
@@ -35,6 +39,7 @@ class Reading:
     measured: Measured
     is_crowd_sourced: bool = False
     is_alone: bool = False
+    numbers: str = ""
 
     @property
     def group(self) -> Group:
@@ -52,16 +57,39 @@ def rows_of(name: str) -> list[Row]:
 
 
 @cache
-def model_for(model: str, card: str, weights: str, kv_cache: str, tensor_parallel: int) -> Model:
+def model_for(model: str, card: str, weights: str, kv_cache: str, tensor_parallel: int, engine: str = "vllm") -> Model:
     chosen = choose(
         Choices(model=model, device=card, weights=weights, kv_cache=kv_cache, tensor_parallel=tensor_parallel)
     )
-    eight_bit, link = performance_presets.eight_bit_formats(), find_link(chosen.deployment.device)
-    return prepare_speed(chosen.architecture, chosen.deployment, eight_bit, link)
+    kernels, link = performance_presets.kernels_of(engine), find_link(chosen.deployment.device)
+    return prepare_speed(chosen.architecture, chosen.deployment, kernels, link)
 
 
 def error(reading: Reading, constants: SpeedConstants) -> float:
     return predicted_s(reading.measured.work, constants) / reading.measured.seconds - 1
+
+
+def factor(error: float) -> float:
+    """How many times too long or too short a prediction is that is off by *error*, less 1: what a range holds.
+
+    >>> factor(0.25), factor(-0.2)
+    (0.25, 0.25)
+    """
+    return max(1 + error, 1 / (1 + error)) - 1
+
+
+def range_for(errors: Iterable[Unseen]) -> float:
+    """The factor that holds nine of ten of a source's errors, for nine of ten sources, the next one counted among them.
+
+    Readings of one card lie together, so that cards are counted (split conformal prediction over sources).
+    >>> range_for([("a", 0.1), ("a", 0.2), ("b", 0.5)])
+    0.5
+    """
+    factors: dict[str, list[float]] = {}
+    for source, found in errors:
+        factors.setdefault(source, []).append(factor(found))
+    sources = sorted(sorted(some)[math.ceil(0.9 * len(some)) - 1] for some in factors.values())
+    return sources[min(len(sources), math.ceil(0.9 * (len(sources) + 1))) - 1] if sources else 0.0
 
 
 def quantile(errors: Iterable[float], share: float) -> float:

@@ -21,7 +21,8 @@ def is_step(row: Row) -> bool:
 
 
 def model_of(row: Row) -> Model:
-    return model_for(row["model"], row["card"], row["weights"], row["kv_cache"], int(row["tensor_parallel"]))
+    parallel = int(row["tensor_parallel"])
+    return model_for(row["model"], row["card"], row["weights"], row["kv_cache"], parallel, row["engine"])
 
 
 def serving_reading(row: Row) -> Reading:

@@ -22,7 +22,7 @@ class Line:
 
 RECENT = ("nvidia-ada", "nvidia-blackwell", "apple", "apple-ultra")
 LARGE = "llama-3.1-70b"
-"""vLLM's large dense model; of 32 billion parameters there is one row, of a card whose arithmetic rate is not known."""
+"""vLLM's large dense model; of 32 billion parameters there is one row, of cards joined by no stated link."""
 BENCH_LINES = (
     Line(
         title="llama-bench, dense: Ada, Blackwell, Apple",
