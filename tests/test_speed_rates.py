@@ -13,6 +13,7 @@ from planner.speed.rates import arithmetic_of
 from tests.speed_readings.reading import model_for
 
 FORMATS = format_presets.formats()
+DEVICES = [device for device in presets.devices().values() if device.bandwidth_bytes_per_s]
 ENGINES = sorted({engine for engine, _, _ in speed_constants()})
 
 
@@ -73,7 +74,7 @@ def test_a_prompt_lies_within_its_range_and_below_its_ceiling(engine: str) -> No
                 assert found.ceiling_s <= found.low_s <= found.value_s <= found.high_s
 
 
-@pytest.mark.parametrize("device", list(presets.devices().values()), ids=lambda device: device.name)
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
 def test_every_device_answers_for_one_user(device: Device, capsys: pytest.CaptureFixture[str]) -> None:
     """Also where nothing says how fast it computes; what then is missing is said."""
     words = ["speed", "--model", "llama-3.2-1b", "--device", device.name, "--speed-engine", "llama_cpp", "--json"]

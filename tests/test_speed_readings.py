@@ -126,7 +126,7 @@ def test_a_card_apart_is_planned_as_any_server_was_measured_there(engine: str) -
 
 
 def test_the_cards_whose_readings_stand_apart_compute_less_than_they_read() -> None:
-    """Fewer operations a byte than the 64 rows to which kernels round up; no other card with matrix units is like it."""
+    """Fewer operations a byte than the 64 rows to which kernels round up; no other card with matrix units is so."""
     without_units = {"gtx-1660", "p40"}
     balance = {
         name: device.fp16_flops_per_s / device.bandwidth_bytes_per_s
