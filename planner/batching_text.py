@@ -35,33 +35,30 @@ def schedules_title(static: Outcome, refilled: Outcome, all_keep_up: bool = Fals
 
 
 def schedules_sentence(
-    static: Outcome, refilled: Outcome, slots: int, coming: str, step_tokens: int | None, in_steps: bool
+    static: Outcome, refilled: Outcome, slots: int, coming: str, schedule: Schedule, in_steps: bool
 ) -> str:
-    """How the requests come, and how long an answer takes in whole batches and with slots refilled at once.
-
-    *step_tokens*: prompts come in chunks of so many.
-    """
-    chunks = "" if step_tokens is None else f", prompts in chunks of {counted(step_tokens, 'token')}"
+    """How the requests come, and how long an answer takes in whole batches and by *schedule*."""
+    chunks = ", prompts in chunks" if schedule is Schedule.CHUNKED else ""
     return (
         f"{counted(refilled.requests, 'request')}, {counted(refilled.output_tokens, 'token')} of answers, "
-        f"{slots:,} at a time. {coming} "
+        f"{slots:,} at a time{', each in a slot' if slots > 1 else ''}. {coming} "
         f"On average an answer is there after **{time_words(static.latency.mean_s, in_steps)}** when a whole batch "
         f"must finish first, after **{time_words(refilled.latency.mean_s, in_steps)}** when a free slot is refilled "
         f"at once{chunks}."
     )
 
 
-def coming_sentence(rate_per_s: float | None, users: int | None, in_steps: bool) -> str:
-    """How requests come: so many a second, from *users* who ask again, or all at the start.
+def coming_sentence(rate_per_s: float | None, users: int | None, unit: str) -> str:
+    """How requests come: so many a *unit*, from *users* who ask again, or all at the start.
 
-    >>> coming_sentence(2.0, None, in_steps=False), coming_sentence(None, 4, in_steps=False)
-    ('They come at 2 requests a second.', '4 users ask again whenever they are answered.')
+    >>> coming_sentence(2.0, None, "minute"), coming_sentence(None, 4, "second")
+    ('They come at 120 requests a minute.', '4 users ask again whenever they are answered.')
     """
     if users is not None:
         return f"{counted(users, 'user')} {'asks' if users == 1 else 'ask'} again whenever they are answered."
     if rate_per_s is None:
         return "All of them are there at the start."
-    return f"They come at {requests_words(rate_per_s, in_steps)}."
+    return f"They come at {requests_words(rate_per_s, unit)}."
 
 
 def pool_sentence(outcome: Outcome) -> str:
@@ -122,17 +119,19 @@ def sustained_sentence(found: Sustained, slow: Sustained, fast: Sustained, targe
     )
 
 
-def requests_words(rate_per_s: float, in_steps: bool = False) -> str:
-    """``2.41 requests a second``, or a minute where there are fewer; a step where a step takes a second.
+def requests_words(rate_per_s: float, unit: str = "") -> str:
+    """``2.41 requests a second``, or a minute where there are fewer, unless *unit* says in what; a step takes a second.
 
-    >>> requests_words(2.414), requests_words(0.0916), requests_words(1.0)
-    ('2.41 requests a second', '5.5 requests a minute', '1 request a second')
+    >>> requests_words(2.414), requests_words(0.0916), requests_words(1.0), requests_words(0.5, "step")
+    ('2.41 requests a second', '5.5 requests a minute', '1 request a second', '0.5 requests a step')
     """
-    if in_steps:
-        return f"{counted_words(rate_words(rate_per_s), 'request')} a step"
-    if rate_per_s < 1:
-        return f"{counted_words(rate_words(60 * rate_per_s), 'request')} a minute"
-    return f"{counted_words(rate_words(rate_per_s), 'request')} a second"
+    unit = unit or ("minute" if rate_per_s < 1 else "second")
+    return f"{counted_words(rate_words(rate_in(rate_per_s, unit)), 'request')} a {unit}"
+
+
+def rate_in(rate_per_s: float, unit: str) -> float:
+    """A rate a ``second``, ``minute`` or ``step``, which takes a second."""
+    return 60 * rate_per_s if unit == "minute" else rate_per_s
 
 
 def _bare(end: Sustained, found: Sustained) -> str:

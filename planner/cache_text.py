@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from planner.cache_comparison import CacheCost, Crossing, SharedTokens
 from planner.multiply_accumulates import CacheArithmetic
-from planner.units import GIB, MIB, format_bytes, format_rate
+from planner.units import GIB, MIB, counted, format_bytes, format_rate
 
 _SCALES = (
     (10**18, "quintillion"),
@@ -19,7 +19,8 @@ def headline(cost: CacheCost) -> str:
     """The answer in a line."""
     if not cost.bytes_per_token and cost.is_asked:
         return f"One user takes {format_bytes(cost.bytes)}, and a longer text no more"
-    return f"One user's {cost.tokens:,} tokens take {format_bytes(cost.bytes)}"
+    take = "takes" if cost.tokens == 1 else "take"
+    return f"One user's {counted(cost.tokens, 'token')} {take} {format_bytes(cost.bytes)}"
 
 
 def cost_sentence(cost: CacheCost) -> str:

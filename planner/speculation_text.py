@@ -12,6 +12,12 @@ from planner.speed.drafting import BatchSpeculation
 PASSES = "Of 34 published speed-ups of many requests, nine of them slow-downs, this model says which way rightly in 33."
 
 
+WHAT_A_DRAFT_IS = (
+    "A draft guesses the next few tokens cheaply; the model checks all of them in one pass and keeps those that it "
+    "would have written itself."
+)
+
+
 def verdict_title(speedup: float) -> str:
     """Faster or slower, as large for the one as for the other."""
     if round(speedup, 2) == 1:

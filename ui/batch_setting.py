@@ -1,6 +1,6 @@
 """What the page Batching runs: the requests, the server under its schedules, and how long its steps take."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from planner.answer import Answer
@@ -13,14 +13,15 @@ from planner.batching.targets import mean_rate
 from planner.batching.trace import Trace
 from planner.batching_text import NAMES
 from planner.choices import Choices
-from planner.errors import PlannerError
 from planner.served import Served, mean_tokens, served
 from planner.server_shape import ShapeWish
+from planner.units import counted
 from ui import own_config
+from ui.one_server import ServerPlan
 from ui.pace import Pace, PaceWish, ready
+from ui.page import NoAnswer
 from ui.requests import AT_RANDOM, FILE, Wish, drawn_trace, file_trace
 from ui.runs import run, saturated_rate
-from ui.scenario import Scenario
 from ui.server_fields import ServerWish
 
 BUSY = 0.8
@@ -76,6 +77,11 @@ class Setting:
             return None
         return mean_rate(self.trace) if self.rate is None else self.rate
 
+    def a_minute(self, limits: Mapping[Schedule, float]) -> bool:
+        """Whether rates are said a minute, all of them alike: where one of them is below one a second."""
+        rates = [limits[Schedule.STATIC], limits[self.own], *([] if self.coming is None else [self.coming])]
+        return not self.wish.in_steps and min(rates) < 1
+
     def limits(self) -> dict[Schedule, float]:
         """The most requests a second that each schedule takes, by a sample of them."""
         some = _sample(self.trace)
@@ -120,12 +126,12 @@ class Setting:
         )
 
 
-def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish | None) -> Setting:
+def setting(plan: ServerPlan, wish: Wish, server: ServerWish, pace_wish: PaceWish | None) -> Setting:
     """Everything that is asked; without a *pace_wish* every step takes the same.
 
     A rate that nobody gave is a share of what the server takes.
 
-    Raises PlannerError where the plan has no speed or no room, and for requests that can never fit.
+    Raises NoAnswer where the plan has no speed or no room, PlannerError for requests that can never fit.
     """
     if pace_wish is None:
         return Setting(
@@ -158,11 +164,20 @@ def setting(plan: Scenario, wish: Wish, server: ServerWish, pace_wish: PaceWish 
         error=replica.constants.p90_error,
         rate=rate,
         pace=pace,
-        notes=replica.shape.notes,
+        notes=(*replica.shape.notes, *_beyond_memory(plan.answer, server.slots)),
     )
 
 
-def _usual_rate(plan: Scenario, wish: Wish, server: ServerWish, pace: Pace) -> float:
+def _beyond_memory(answer: Answer, slots: int) -> Iterator[str]:
+    """That not every slot can hold a request as long as the set-up's."""
+    if answer.max_users is not None and answer.max_users < slots:
+        yield (
+            f"Memory holds {counted(answer.max_users, 'user')} with {answer.context_tokens:,} tokens each, and there "
+            f"are {slots:,} slots: where long requests meet, some wait for room or give way."
+        )
+
+
+def _usual_rate(plan: ServerPlan, wish: Wish, server: ServerWish, pace: Pace) -> float:
     """A share of what whole batches take, to two digits: what every schedule can serve."""
     assert plan.answer is not None
     sample = drawn_trace(replace(wish, requests=min(wish.requests, SAMPLE)), None)
@@ -185,7 +200,7 @@ def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish,
     architecture, wish = own_config.architecture(), pace.wish
     found = served(asked, server.shape, wish.engine, architecture, wish.measured)
     if found.pool_blocks == 0:
-        raise PlannerError(
+        raise NoAnswer(
             f"{answer.model} leaves no room for caches on {answer.device}: see Plan for what would make room."
         )
     return found

@@ -15,7 +15,9 @@ from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
 from planner.speed.work import Model
 from ui import fields
+from ui.one_server import ServerPlan, check_one_kind
 from ui.option_words import in_fields
+from ui.page import NoAnswer
 from ui.scenario import Scenario
 
 DEFAULT_ENGINE = run_by("minimum")
@@ -39,7 +41,8 @@ class PaceWish:
 class Pace:
     """A model whose speed can be planned, and with what. *problem*: why a measured point was not used.
 
-    *wish* has the measured points that were; *is_measured*: a profile of the set-up timed the machine itself.
+    *wish* has the measured points that were; *is_measured*: a profile of the set-up timed the machine itself. *notes*
+    say what of the set-up is left out.
     """
 
     chosen: Chosen
@@ -49,6 +52,7 @@ class Pace:
     wish: PaceWish
     is_measured: bool = False
     problem: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def context_tokens(self) -> int:
@@ -161,18 +165,22 @@ def prompt_tokens(context_tokens: int, answer_tokens: int) -> tuple[int, int]:
     return max(1, context_tokens - answer), answer
 
 
-def ready(plan: Scenario, wish: PaceWish) -> Pace:
-    """The plan with its constants; raises PlannerError where its speed is not known."""
+def ready(plan: ServerPlan, wish: PaceWish) -> Pace:
+    """The plan with its constants; raises NoAnswer where its speed is not known."""
     assert plan.chosen is not None
     assert plan.answer is not None
+    check_one_kind(plan)
     chosen = plan.chosen
     device, profile = chosen.deployment.device, chosen.deployment.profile
     if device.bandwidth_bytes_per_s is None and (profile is None or profile.speed is None):
-        raise PlannerError(
+        raise NoAnswer(
             f"How fast {device.title} reads its memory is not known, and that decides the speed: "
             "choose a card by its name in the set-up."
         )
-    found, problem = paced(chosen, wish.engine), ""
+    try:
+        found, problem = paced(chosen, wish.engine), ""
+    except PlannerError as error:
+        raise NoAnswer(str(error)) from error
     if wish.measured:
         try:
             found = paced(chosen, wish.engine, wish.measured)
@@ -186,6 +194,7 @@ def ready(plan: Scenario, wish: PaceWish) -> Pace:
         wish=wish,
         is_measured=found.is_measured,
         problem=problem,
+        notes=plan.notes,
     )
 
 
@@ -198,14 +207,15 @@ def pace_words(pace: Pace) -> list[str]:
 
 
 def command(choices: Choices, verb: str, *more: str) -> str:
-    """The ``kvbudget`` command *verb* for the set-up, whose cards share every layer, and what it asks besides."""
-    shared = replace(choices, device_count=None, tensor_parallel=choices.device_count or choices.tensor_parallel)
+    """The ``kvbudget`` command *verb* for the *choices* of one server, and what it asks besides."""
     link = [] if choices.interconnect is None else ["--interconnect", choices.interconnect]
-    return f"{shared.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join([*link, *more])}"
+    return f"{choices.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join([*link, *more])}"
 
 
 def say_problem(pace: Pace) -> None:
-    """More tokens than the model was made for; and a measured point that cannot be, with what holds instead."""
+    """What of the set-up is left out; more tokens than the model was made for; and a measured point that cannot be."""
+    for words in pace.notes:
+        st.caption(f":material/info: {words}")
     for words in beyond_model(pace.chosen.architecture, pace.context_tokens):
         st.caption(f":material/info: {in_fields(words)}")
     if pace.problem:

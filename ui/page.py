@@ -3,7 +3,9 @@
 import streamlit as st
 
 from planner.answer import Answer
+from planner.errors import PlannerError
 from planner.verdict import as_if
+from ui.option_words import in_fields
 
 METHOD = "ui/pages/method.py"
 DRAWER = "_open_drawer"
@@ -34,10 +36,23 @@ def set_up(words: str) -> None:
         )
 
 
+class NoAnswer(PlannerError):
+    """Nothing is wrong with what was entered, but this page has no answer for the set-up; the message says why."""
+
+
 def problem(sentence: str) -> None:
     """Input that makes no plan: what was wrong, once and calmly. What was entered stays."""
     st.title(":orange[:material/edit:] One thing to correct first", anchor=False)
     st.markdown(sentence)
+
+
+def refused(error: PlannerError) -> None:
+    """The same for what the planner refuses, or that there is no answer."""
+    if not isinstance(error, NoAnswer):
+        problem(in_fields(error))
+        return
+    st.title(":orange[:material/block:] No answer for this set-up", anchor=False)
+    st.markdown(in_fields(error))
 
 
 def as_if_it_fitted(answer: Answer) -> None:

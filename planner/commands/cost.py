@@ -31,7 +31,18 @@ from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
 _ONE = (
-    *("device", "memory", "price", "tensor_parallel", "interconnect", "watts", "measured", "profile", "host_memory"),
+    *(
+        "device",
+        "memory",
+        "price",
+        "tensor_parallel",
+        "pipeline_parallel",
+        "interconnect",
+        "watts",
+        "measured",
+        "profile",
+        "host_memory",
+    ),
 )
 
 
@@ -47,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", type=whole, default=PROMPT, help="tokens of a prompt; default 1,024")
     parser.add_argument("--output", type=whole, default=OUTPUT, help="tokens of an answer; default 256")
     parser.add_argument("--tensor-parallel", type=whole)
+    parser.add_argument("--pipeline-parallel", type=whole)
     parser.add_argument(
         "--watts", type=number, help="what one device draws; default: by the limit of its power, where known"
     )

@@ -22,7 +22,16 @@ HEAD = "head"
 _SERVER = ("batch", "model", "device")
 _NEEDED = "--model, --device and --batch, how many requests decode together"
 _TOGETHER = (
-    *("weights", "tensor_parallel", "draft_model", "draft_weights", "speed_engine", "measured", "quantize"),
+    *(
+        "weights",
+        "tensor_parallel",
+        "pipeline_parallel",
+        "draft_model",
+        "draft_weights",
+        "speed_engine",
+        "measured",
+        "quantize",
+    ),
     *("kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
     *("host_memory", "profile", "display", "overhead", "interconnect"),
 )
@@ -41,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together.add_argument("--device", help="a name from 'kvbudget devices'")
     together.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     together.add_argument("--tensor-parallel", type=whole)
+    together.add_argument("--pipeline-parallel", type=whole)
     together.add_argument("--draft-model", help="instead of --draft-cost: a model, mtp, eagle, ngram, or head")
     together.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
     together.add_argument(

@@ -69,14 +69,14 @@ def test_the_words_follow_the_outcomes() -> None:
     """Static hands over at 9 and 18, 13.5 on average; continuous at 1, 9, 10 and 10."""
     found = outcomes()
     assert schedules_title(*found.values()) == "Refilling slots at once: 1.8 times the work"
-    there = coming_sentence(None, None, in_steps=True)
-    assert schedules_sentence(*found.values(), 2, there, None, in_steps=True) == (
-        "4 requests, 20 tokens of answers, 2 at a time. All of them are there at the start. On average an answer is "
-        "there after **14 steps** when a whole batch must finish first, after **8 steps** when a free slot is refilled "
-        "at once."
+    there = coming_sentence(None, None, "step")
+    assert schedules_sentence(*found.values(), 2, there, Schedule.CONTINUOUS, in_steps=True) == (
+        "4 requests, 20 tokens of answers, 2 at a time, each in a slot. All of them are there at the start. On average "
+        "an answer is there after **14 steps** when a whole batch must finish first, after **8 steps** when a free "
+        "slot is refilled at once."
     )
-    said = schedules_sentence(*found.values(), 2, there, 512, in_steps=True)
-    assert said.endswith("refilled at once, prompts in chunks of 512 tokens.")
+    said = schedules_sentence(*found.values(), 2, there, Schedule.CHUNKED, in_steps=True)
+    assert said.endswith("refilled at once, prompts in chunks.")
     alike = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(5, 5)))
     assert schedules_title(*alike.values()) == "Refilling slots at once changes nothing here"
     late = outcomes(Trace(arrivals_s=(0.0, 0.0), prompt_tokens=(1, 1), output_tokens=(1, 9)))
@@ -135,10 +135,10 @@ def test_a_queue_that_grows_is_said() -> None:
         (0.3, "**Whole batches cannot keep up** with the 0.3 requests a step that come: their queue grows"),
         (0.9, "**Neither keeps up** with the 0.9 requests a step that come: both queues grow"),
     ):
-        said = limits_sentence(0.2, 0.5, rate, in_steps=True)
+        said = limits_sentence(0.2, 0.5, rate, "step")
         assert said.startswith(most)
         assert words in said
-    assert "keep" not in limits_sentence(0.2, 0.5, 0.2, in_steps=True)
+    assert "keep" not in limits_sentence(0.2, 0.5, 0.2, "step")
 
 
 def test_what_a_schedule_takes_at_most() -> None:

@@ -54,7 +54,7 @@ def test_the_page_says_what_the_command_line_says(open_app: OpenApp, capsys: pyt
 
 def test_the_textbooks_requests(open_app: OpenApp, capsys: pytest.CaptureFixture[str]) -> None:
     app = open_app(PAGE, requests="textbook", seed="3")
-    assert "64 requests, 1,874 tokens of answers, 8 at a time." in words(app)
+    assert "64 requests, 1,874 tokens of answers, 8 at a time, each in a slot." in words(app)
     main([*command(app)[1:], "--json"])
     printed = json.loads(capsys.readouterr().out)
     assert f"{printed['latency']['mean_s']:,.0f} steps** when a free slot is refilled" in words(app)
@@ -89,7 +89,7 @@ def test_a_trace_of_ones_own(open_app: OpenApp) -> None:
     assert app.title[0].value == "Which requests came, and when?"
     app.file_uploader(key="trace").upload("trace.csv", AZURE, "text/csv").run()
     said = words(app)
-    assert "3 requests, 208 tokens of answers, 4 at a time." in said
+    assert "3 requests, 208 tokens of answers, 4 at a time, each in a slot." in said
     assert "1 row of the trace has no prompt or no answer" in said
     assert "--trace trace.csv" in said
 
@@ -203,7 +203,7 @@ def test_the_engines_own_settings_shape_the_pages_server(open_app: OpenApp, caps
     said = " ".join(command(app))
     assert "--slots 16 --block-tokens 32" in said
     assert "--schedule" not in said  # the command follows the engine as the page does
-    assert "refilled at once, prompts in chunks of 512 tokens." in words(app)
+    assert "refilled at once, prompts in chunks." in words(app)
     assert main([*command(app)[1:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["requests"] == 400
     other = open_app(PAGE, engine="vllm", set="max_num_seqs=16", slots="8")

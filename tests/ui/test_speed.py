@@ -5,6 +5,7 @@ import json
 import pytest
 
 from planner.cli import main
+from planner.cost_text import money
 from planner.speed.names import engine_name
 from planner.speed.sweeps import by_users, drawn_users, phases
 from planner.units import format_figure, format_seconds
@@ -141,6 +142,47 @@ def test_two_measured_points_are_those_of_the_command(open_app: OpenApp, capsys:
     assert asked[-1] == "52@256"
     result = printed(capsys, *asked[2:])
     assert app.metric[0].value == format_figure(result["tokens_per_s_user"]["value"])
+
+
+SPLITS = {
+    "stages": {"device_count": "2", "pipeline_parallel": "2", "engine": "vllm"},
+    "copies, a draft": {"replicas": "2", "users": "6", "draft": "eagle", "engine": "vllm"},
+    "two of a kind": {"devices": "rtx-4090,rtx-4090", "engine": "vllm"},
+}
+COMMANDS = {"speed": "speed", "cost": "cost", "speculation": "speculate"}
+
+
+@pytest.mark.parametrize(
+    ("split", "name"), [("stages", "speed"), ("stages", "cost"), ("copies, a draft", "speculation")]
+)
+def test_a_page_shows_one_server_and_its_command_the_same(
+    open_app: OpenApp, capsys: pytest.CaptureFixture[str], split: str, name: str
+) -> None:
+    """Whatever the set-up's split, the command is one that there is, and gives the page's first figure."""
+    app = open_app(f"ui/pages/{name}.py", **SPLITS[split])
+    asked = [str(code.value) for code in app.code if f"kvbudget {COMMANDS[name]}" in str(code.value)][-1].split()
+    main([*asked[1:], "--json"])
+    found = json.loads(capsys.readouterr().out)
+    shown = {
+        "speed": lambda: format_figure(found["tokens_per_s_user"]["value"]),
+        "cost": lambda: money(found["output_per_million"]),
+        "speculation": lambda: f"{found['speedup']:.2f}",
+    }
+    assert app.metric[0].value == shown[name]()
+
+
+def test_what_of_the_set_up_is_left_out_is_said(open_app: OpenApp) -> None:
+    said = words(open_app(PAGE, **SPLITS["copies, a draft"]))
+    assert "One of 2 replicas, with its share: 3 users." in said
+    assert "Without the draft of the set-up" in said
+    assert "--tensor-parallel 2" in words(open_app(PAGE, **SPLITS["two of a kind"]))
+    for query, why in (
+        ({"devices": "rtx-4090,rtx-3090", "engine": "llama_cpp"}, "choose one kind of card"),
+        ({"data_parallel": "2", "engine": "vllm"}, "count whole copies as replicas"),
+    ):
+        app = open_app(PAGE, **query)
+        assert "No answer for this set-up" in app.title[0].value
+        assert why in words(app)
 
 
 @pytest.mark.parametrize(

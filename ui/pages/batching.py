@@ -10,8 +10,8 @@ from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
 from planner.batching_text import (
     coming_sentence,
+    rate_in,
     rate_words,
-    requests_words,
     schedules_sentence,
     schedules_title,
     time_words,
@@ -26,12 +26,13 @@ from ui import page
 from ui.batch_sections import queue_section, schedules_table, timelines
 from ui.batch_setting import Setting, setting
 from ui.gains_section import gains_section
+from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import command, pace_fields, pace_words, say_problem
 from ui.patience_section import patience_section
 from ui.pause_section import pause_section
 from ui.requests import AT_ONCE, FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
-from ui.scenario import Scenario, scenario
+from ui.scenario import scenario
 from ui.server_fields import server_fields
 from ui.words import set_up_line
 
@@ -45,6 +46,7 @@ def main() -> None:
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return
+    plan = one_server(plan)
     top = st.container()
     kind = kind_field()
     textbook = kind == TEXTBOOK
@@ -66,7 +68,7 @@ def main() -> None:
         outcomes = found.outcomes()
     except PlannerError as error:
         with top:
-            page.problem(in_fields(error))
+            page.refused(error)
         return
     with top:
         _verdict(found, outcomes)
@@ -93,19 +95,18 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     whole, best, ends, limits = outcomes[Schedule.STATIC], outcomes[found.own], found.range(), found.limits()
     in_batches, refilled = limits[Schedule.STATIC], limits[found.own]
     all_keep_up = found.coming is not None and found.coming <= in_batches
-    coming = coming_sentence(found.coming, found.closed_loop_users, in_steps)
-    chunk = found.server.max_num_batched_tokens
+    unit = "step" if in_steps else "minute" if found.a_minute(limits) else "second"
+    coming = coming_sentence(found.coming, found.closed_loop_users, unit)
     st.title(schedules_title(whole, best, all_keep_up), anchor=False)
     st.markdown(
-        f"{schedules_sentence(whole, best, found.slots, coming, chunk, in_steps)} "
-        f"{limits_sentence(in_batches, refilled, found.coming, in_steps)}"
+        f"{schedules_sentence(whole, best, found.slots, coming, found.own, in_steps)} "
+        f"{limits_sentence(in_batches, refilled, found.coming, unit)}"
     )
     with st.grid(4, min_column_width=150):
-        most, _, unit = requests_words(refilled, in_steps).partition(" ")
         page.number(
-            unit.capitalize(),
-            most,
-            f"at most, {_most_range(found, limits, in_steps) or f'{rate_words(in_batches)} in batches'}",
+            f"Requests a {unit}",
+            rate_words(rate_in(refilled, unit)),
+            f"at most, {_most_range(found, limits, unit) or f'{rate_words(in_batches)} in batches'}",
             help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
@@ -131,13 +132,12 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
-def _most_range(found: Setting, limits: Mapping[Schedule, float], in_steps: bool) -> str:
+def _most_range(found: Setting, limits: Mapping[Schedule, float], unit: str) -> str:
     """The ends of what refilled slots take, over the speed model's range; empty where steps are given."""
     if not found.error:
         return ""
-    a_minute = not in_steps and limits[found.own] < 1
-    low, high = (rate * (60 if a_minute else 1) for rate in found.most_range(limits))
-    return f"{rate_words(low)} – {rate_words(high)}"
+    low, high = (rate_words(rate_in(rate, unit)) for rate in found.most_range(limits))
+    return f"{low} – {high}"
 
 
 def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], str]) -> str:
@@ -148,7 +148,7 @@ def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], st
     return first if first == second else f"{first} – {second}"
 
 
-def _command(plan: Scenario, found: Setting) -> None:
+def _command(plan: ServerPlan, found: Setting) -> None:
     st.header("The same in a terminal", anchor=False)
     wish, server = found.wish, found.server
     words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
@@ -178,7 +178,7 @@ def _command(plan: Scenario, found: Setting) -> None:
     st.code(text, language=None, wrap_lines=True)
 
 
-def _schedule(plan: Scenario, found: Setting) -> list[object]:
+def _schedule(plan: ServerPlan, found: Setting) -> list[object]:
     """The schedule of the page's figures, where the engine has another one by itself."""
     assert plan.chosen is not None
     deployment = plan.chosen.deployment

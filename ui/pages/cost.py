@@ -20,10 +20,10 @@ from ui.cost_charts import users_price_chart
 from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
 from ui.figure import figure
 from ui.offer_section import offers_section
-from ui.option_words import in_fields
+from ui.one_server import ServerPlan, one_server
 from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
 from ui.price_fields import HourPrice, price_fields
-from ui.scenario import Scenario, scenario
+from ui.scenario import scenario
 from ui.words import set_up_line
 
 FEWEST_USERS_DRAWN = 16
@@ -35,6 +35,7 @@ def main() -> None:
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return
+    plan = one_server(plan)
     top = st.container()
     with st.grid(4, min_column_width=150):
         price = price_fields(plan.chosen.deployment.device.name)
@@ -57,7 +58,7 @@ def main() -> None:
         point, points = _points(pace, price.hourly, prompt, output, power)
     except PlannerError as error:
         with top:
-            page.problem(in_fields(error))
+            page.refused(error)
     else:
         with top:
             _verdict(point, points[0], price, pace.answer.fits)
@@ -76,7 +77,7 @@ def main() -> None:
     )
 
 
-def _power(plan: Scenario, watts: float | None) -> Power | None:
+def _power(plan: ServerPlan, watts: float | None) -> Power | None:
     assert plan.chosen is not None
     deployment = plan.chosen.deployment
     if watts is not None:
@@ -194,7 +195,7 @@ def _of(words: str, price: HourPrice) -> str:
     return f"{words}, {price.currency}" if price.hourly else words
 
 
-def _command(plan: Scenario, pace: Pace, price: HourPrice, watts: float | None, prompt: int, output: int) -> None:
+def _command(plan: ServerPlan, pace: Pace, price: HourPrice, watts: float | None, prompt: int, output: int) -> None:
     if not price.hourly:
         return
     st.header("The same in a terminal", anchor=False)

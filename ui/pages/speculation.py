@@ -15,6 +15,7 @@ from planner.performance_presets import speculation_overhead
 from planner.published_drafts import MODEL
 from planner.speculation import speculate
 from planner.speculation_text import (
+    WHAT_A_DRAFT_IS,
     alone_sentence,
     speedup_range,
     together_sentence,
@@ -36,9 +37,10 @@ from ui.draft_map_chart import FASTER, SLOWER, speculation_map
 from ui.draft_sections import published_section, trade_section, users_section
 from ui.figure import figure
 from ui.html_table import swatches
+from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
-from ui.scenario import Scenario, scenario
+from ui.scenario import scenario
 from ui.words import set_up_line
 
 MAP_ACCEPTANCES = tuple(tenth / 10 for tenth in range(1, 10))
@@ -61,21 +63,22 @@ def main() -> None:
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return
+    plan = one_server(plan)
     top = st.container()
     kind = kind_field(plan)
     sibling = sibling_field(plan) if kind == MODEL else ""
     acceptance, tokens, cost = sliders(kind)
     wish = pace_fields(plan)
     try:
-        pace, problem = ready(plan, wish), ""
+        pace, refusal = ready(plan, wish), None
         drafting = _drafting(plan, pace, kind, sibling, cost)
     except PlannerError as error:
-        pace, drafting, problem = None, None, in_fields(error)
+        pace, drafting, refusal = None, None, error
     if kind == COST:
         _alone(top, acceptance, tokens, cost)
-    elif drafting is None or pace is None:
+    elif drafting is None or pace is None or refusal is not None:
         with top:
-            page.problem(f"{problem} *A stated cost* works without.")
+            page.refused(type(refusal)(f"{refusal} *A stated cost* works without."))
         return
     else:
         _together(top, drafting, pace, acceptance, tokens)
@@ -85,8 +88,8 @@ def main() -> None:
         say_problem(pace)
         users_section(pace, drafting, acceptance, tokens)
         trade_section(plan, pace, kind, sibling, acceptance, tokens)
-    elif problem:
-        st.caption(f":material/info: What many users make of it is not said. {problem}")
+    elif refusal:
+        st.caption(f":material/info: What many users make of it is not said. {refusal}")
     published_section()
     _command(plan, pace, kind, sibling, acceptance, tokens, cost)
     page.next_links(
@@ -95,7 +98,7 @@ def main() -> None:
     )
 
 
-def _draft(plan: Scenario, kind: str, sibling: str) -> Draft:
+def _draft(plan: ServerPlan, kind: str, sibling: str) -> Draft:
     assert plan.chosen is not None
     asked = replace(plan.choices, draft_model=sibling if kind == MODEL else kind, draft_tokens=1)
     draft = choose_draft(asked, plan.chosen.architecture, plan.chosen.deployment.weights)
@@ -103,7 +106,7 @@ def _draft(plan: Scenario, kind: str, sibling: str) -> Draft:
     return draft
 
 
-def _drafting(plan: Scenario, pace: Pace, kind: str, sibling: str, cost: float) -> Drafting:
+def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float) -> Drafting:
     drafter = None
     if kind != COST:
         draft = _draft(plan, kind, sibling)
@@ -125,7 +128,7 @@ def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], .
     if not fits:
         icon = ":orange[:material/block:]"
     st.title(f"{icon} {if_it_did(verdict_title(speedup), fits)}", anchor=False)
-    st.markdown(sentence)
+    st.markdown(f"{WHAT_A_DRAFT_IS} {sentence}")
     with st.grid(4, min_column_width=150):
         for label, value, beneath in numbers:
             page.number(label, value, beneath, help=HELP[label])
@@ -219,7 +222,7 @@ def _map(cells: tuple[Cell, ...], acceptance: float, tokens: int, basis: str) ->
 
 
 def _command(
-    plan: Scenario, pace: Pace | None, kind: str, sibling: str, acceptance: float, tokens: int, cost: float
+    plan: ServerPlan, pace: Pace | None, kind: str, sibling: str, acceptance: float, tokens: int, cost: float
 ) -> None:
     st.header("The same in a terminal", anchor=False)
     words = ["--acceptance", f"{acceptance:.4g}", "--draft-tokens", str(tokens)]

@@ -19,6 +19,7 @@ from planner.speed_text import (
 )
 from planner.units import format_figure, format_seconds
 from ui import fields, page
+from ui.one_server import one_server
 from ui.option_words import in_fields
 from ui.pace import (
     Pace,
@@ -44,6 +45,7 @@ def main() -> None:
     if plan.chosen is None or plan.answer is None:
         page.problem(plan.problem)
         return
+    plan = one_server(plan)
     top = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         target = fields.figure(
@@ -72,7 +74,7 @@ def main() -> None:
         fast = fast_enough_users(pace.model, pace.constants, pace.context_tokens, target or 20.0)
     except PlannerError as error:
         with top:
-            page.problem(in_fields(error))
+            page.refused(error)
         return
     with top:
         _verdict(result, fast, target or 20.0)
