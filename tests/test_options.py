@@ -170,6 +170,7 @@ ELSEWHERE = {
     ("plan, experts", "device_count"): "the two cards of data parallel once more",
     ("plan, an engine", "display"): "a share of the whole card: a screen only decides whether it starts",
     ("speed, an engine", "display"): "the same",
+    ("speculate", "pipeline_parallel"): "cards in a row take as long as one: it only decides whether all fits",
     ("capacity, a workload", "max_num_batched_tokens"): "all its prompts together are shorter than any step",
     ("simulate, a workload", "max_num_batched_tokens"): "the same",
 }
