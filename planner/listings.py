@@ -134,10 +134,10 @@ def quality_rows() -> list[Row]:
             "method": f"{reading.method} calibrated".strip() if reading.calibrated else reading.method,
             "perplexity": reading.perplexity,
             "perplexity_16_bit": series.perplexity,
-            "kl_divergence": reading.kl_divergence,
+            "kl_divergence_nats": reading.kl_divergence,
             "same_top_percent": reading.same_top_percent,
-            "score": reading.score,
-            "score_16_bit": series.score,
+            "score_percent": reading.score,
+            "score_16_bit_percent": series.score,
             "text": series.text,
             "source": series.source,
         }

@@ -132,7 +132,8 @@ def pick_row(pick: Pick) -> Row:
         "weights_bytes": match.weights_bytes,
         "context_tokens": pick.context_tokens,
         "host_bytes": match.host_bytes,
-        "quality": f"{words}, {model}" if model else words,
+        "quality": words,
+        "quality_read_on": model or None,
         "setting": pick.setting or None,
     }
 
@@ -148,7 +149,8 @@ def file_row(engine: str, match: Match) -> Row:
         "free_bytes": match.free_bytes,
         "max_context_tokens": match.max_context_tokens,
         "max_users": match.max_users,
-        "quality": f"{words}, {model}" if model else words,
+        "quality": words,
+        "quality_read_on": model or None,
         "warnings": " ".join(match.warnings),
     }
 

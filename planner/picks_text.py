@@ -7,6 +7,7 @@ from planner.choices import Choices
 from planner.cli_text import listing_text
 from planner.formats import CHECKPOINT
 from planner.picks import Pick, longer_context, pick_row
+from planner.quality import unlike
 from planner.units import format_bytes
 from planner.which import MINIMUM, match_quality
 
@@ -67,6 +68,7 @@ def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) 
         lines += ["", "Larger, with a part in main memory as --fit would choose:", ""]
         lines += [listing_text([pick_row(pick) for pick in larger])]
     lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
+    lines += filter(None, [unlike(match_quality(pick.match) for pick in (*found, *larger))])
     lines += [f"Note: {warning}" for warning in first.match.warnings if warning != NO_RUNTIME]
     if NO_RUNTIME in first.match.warnings:
         lines.append(

@@ -1,6 +1,6 @@
 """What a number format costs in quality, by published readings; nothing is estimated where there is none."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from math import log
 from typing import Any
@@ -10,7 +10,8 @@ from planner.preset_files import PRESETS, build, load_toml
 from planner.records import dataclass
 
 LIMITS = (
-    "Perplexity holds for one tokenizer and one text: it compares formats of one model, never two models. "
+    "Perplexity (percent above 16 bit), points of a score and KL divergence (nats) are three measures: only figures of "
+    "one measure, model and text compare. Perplexity holds for one tokenizer and one text. "
     "Small models lose more than large ones, and newer ones more than older: a figure is of the model it names, "
     "and stands beside models of up to three times its size or a third of it."
 )
@@ -107,12 +108,12 @@ def is_yardstick(name: str) -> bool:
 
 
 def short_words(cost: QualityCost) -> str:
-    """The loss in a few words: ``perplexity +2.4%``, ``−2.8 points``, ``KL 0.031``."""
+    """The loss in a few words, with what was measured: ``perplexity +2.4%``, ``score −2.8 points``."""
     if cost.perplexity_percent is not None:
         return f"perplexity {_percent(cost.perplexity_percent)}"
     if cost.score_points is not None:
-        return f"{_signed(-cost.score_points, 1)} points"
-    return f"KL {cost.reading.kl_divergence:.3g}"
+        return f"score {_signed(-cost.score_points, 1)} points"
+    return f"KL divergence {cost.reading.kl_divergence:.3g} nats"
 
 
 def quality_words(weights: str, parameters: int) -> tuple[str, str]:
@@ -129,6 +130,17 @@ def quality_words(weights: str, parameters: int) -> tuple[str, str]:
     if not _is_near(nearest, parameters):
         return "no reading near its size", ""
     return short_words(found[0]), f"{nearest.model}, {nearest.text}"
+
+
+def unlike(said: Iterable[tuple[str, str]]) -> str:
+    """What to say beneath figures of ``quality_words`` that are of more than one measure, model or text; else empty."""
+    measures = dict.fromkeys((words.partition(" ")[0], where) for words, where in said if where)
+    if len(measures) < 2:
+        return ""
+    return (
+        f"Costs in quality: {len(measures)} kinds of readings stand in this column. Only figures of one measure, model "
+        "and text can be compared with one another."
+    )
 
 
 def loses_more(weights: str, other: str, parameters: int) -> bool:
@@ -166,9 +178,11 @@ def quality_sentence(cost: QualityCost) -> str:
             f"{_figure(series.perplexity)})"
         )
     if cost.score_points is not None:
-        parts.append(f"**{_signed(-cost.score_points, 1)} points** ({reading.score:g} instead of {series.score:g})")
+        parts.append(
+            f"**score {_signed(-cost.score_points, 1)} points** ({reading.score:g}% instead of {series.score:g}%)"
+        )
     if reading.kl_divergence is not None:
-        parts.append(f"KL divergence {reading.kl_divergence:.3g}")
+        parts.append(f"KL divergence {reading.kl_divergence:.3g} nats")
     if reading.same_top_percent is not None:
         parts.append(f"the same first choice for {reading.same_top_percent:.1f}% of tokens")
     what = "cache in " if series.use == CACHE else ""

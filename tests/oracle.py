@@ -1,7 +1,8 @@
 """What transformers itself builds and caches, beside what is planned. ``python -m tests.oracle [NAME ...]``
 
 Parameters and cache bytes at several lengths for one preset of each model_type, and for the class defaults, in few
-layers, of every other family that generates text in the library. A name is a preset's or a family's.
+layers, of every other family that generates text in the library. A name is a preset's or a family's. With ``--presets``
+every preset whose class the library has, those of one shape together, at two short lengths.
 """
 
 import argparse
@@ -27,6 +28,8 @@ from tests.class_totals import configs_of, library_defaults
 from tests.library import KEEPS_NOTHING, Reading, families, library_reading
 
 LENGTHS = (1, 128, 4_096, 8_192)
+SHORT_LENGTHS = (1, 128)
+"""For every preset: how a cache grows. Where it stops is compared for one of each model_type."""
 CACHE = "bf16"
 UNUSED = {"longcat_flash": (2, ("zero_expert_num", "hidden_size", "expert_ffn_hidden_size"))}
 """By model_type, the matrices and their sides that its class makes too much in a layer: for experts that do nothing."""
@@ -172,15 +175,36 @@ def _cases(names: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield name, presets.find_model(name).published_config
 
 
+def presets_by_shape() -> list[tuple[str, ...]]:
+    """The names of all presets whose model_type the library has, those alike in every tensor and cache together.
+
+    Models of few layers come first.
+    """
+    known = families()
+    alike: dict[object, list[str]] = defaultdict(list)
+    for preset in presets.models():
+        if (model_type := preset.config.get("model_type")) in known:
+            model = presets.load_preset(preset.name)
+            alike[model_type, model.layers, model.tensors, model.towers].append(preset.name)
+    return sorted(map(tuple, alike.values()), key=lambda names: len(presets.load_preset(names[0]).layers))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.oracle", description=__doc__)
     parser.add_argument("models", nargs="*", help="presets or families; default: everything")
+    parser.add_argument("--presets", action="store_true", help="every preset, at short lengths")
+    arguments = parser.parse_args()
     found: dict[Verdict, list[str]] = defaultdict(list)
-    for name, config in _cases(parser.parse_args().models):
+    if arguments.presets:
+        cases = ((names, presets.find_model(names[0]).published_config) for names in presets_by_shape())
+    else:
+        cases = (((name,), config) for name, config in _cases(arguments.models))
+    for names, config in cases:
         start = time.perf_counter()
-        comparison = compare(config)
-        found[comparison.verdict].append(name)
-        print(f"{name:32} {comparison.verdict:9} {comparison.line}  ({time.perf_counter() - start:.0f} s)", flush=True)
+        comparison = compare(config, SHORT_LENGTHS if arguments.presets else LENGTHS)
+        found[comparison.verdict] += names
+        shown = f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+        print(f"{shown:32} {comparison.verdict:9} {comparison.line}  ({time.perf_counter() - start:.0f} s)", flush=True)
         gc.collect()
     for verdict in Verdict:
         print(f"{len(found[verdict]):4} {verdict}{':' if found[verdict] else ''} {', '.join(found[verdict])}".rstrip())

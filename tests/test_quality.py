@@ -15,6 +15,7 @@ from planner.quality import (
     quality_series,
     quality_words,
     short_words,
+    unlike,
 )
 
 EIGHT_B = 8_030_261_248
@@ -29,7 +30,7 @@ EIGHT_B = 8_030_261_248
         ("iq2_m", EIGHT_B, "perplexity +38%"),
         # Llama-3-70B: 2.9674 instead of 2.8308.
         ("q4_k_m", 70 * 10**9, "perplexity +4.8%"),
-        ("int4-g128", EIGHT_B, "−2.8 points"),
+        ("int4-g128", EIGHT_B, "score −2.8 points"),
         ("nf4-s16", EIGHT_B, "perplexity +6.4%"),
         ("int4", EIGHT_B, "perplexity × 15,814,558"),
         ("int8-row", EIGHT_B, "perplexity −0.52%"),
@@ -48,7 +49,7 @@ def test_readings_of_models_near_in_size_come_first() -> None:
     ("weights", "parameters", "words"),
     [
         ("q4_k_m", EIGHT_B, ("perplexity +2.4%", "Llama-3-8B, WikiText-2")),
-        ("int4-g128", EIGHT_B, ("−2.8 points", "Qwen2-7B-Instruct, the average of MMLU, C-Eval and IFEval")),
+        ("int4-g128", EIGHT_B, ("score −2.8 points", "Qwen2-7B-Instruct, the average of MMLU, C-Eval and IFEval")),
         ("int4", EIGHT_B, ("no reading near its size", "")),  # read on a model of half a billion
         ("q4_k_m", 671 * 10**9, ("no reading near its size", "")),
         ("nvfp4", EIGHT_B, ("no published reading", "")),
@@ -76,7 +77,7 @@ def test_a_calibrated_file_comes_before_the_same_without() -> None:
 def test_a_sentence_says_model_figures_and_text() -> None:
     sentence = quality_sentence(quality_of("q4_k_m", parameters=EIGHT_B)[1])
     assert sentence == (
-        "Llama-3-8B, q4_k_m: **perplexity +2.8%** (6.407 instead of 6.232), KL divergence 0.0313, "
+        "Llama-3-8B, q4_k_m: **perplexity +2.8%** (6.407 instead of 6.232), KL divergence 0.0313 nats, "
         "the same first choice for 91.9% of tokens. Measured on WikiText-2."
     )
 
@@ -121,5 +122,27 @@ def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quality", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     row = next(row for row in rows if (row["model"], row["format"], row["method"]) == ("Llama-3-8B", "q4_k_m", ""))
-    assert (row["perplexity"], row["perplexity_16_bit"], row["kl_divergence"]) == (6.407115, 6.231636, 0.031273)
+    assert (row["perplexity"], row["perplexity_16_bit"], row["kl_divergence_nats"]) == (6.407115, 6.231636, 0.031273)
     assert row["source"].startswith("https://github.com/ggml-org/llama.cpp/")
+
+
+def test_every_figure_names_its_measure_and_unit() -> None:
+    costs = [
+        cost for series in quality_series().values() for reading in series.readings for cost in _costs(series, reading)
+    ]
+    endings = {"perplexity": "%", "score": " points", "KL": " nats"}
+    for cost in costs:
+        words = short_words(cost)
+        measure, _, _ = words.partition(" ")
+        assert words.endswith(endings[measure]) or words.startswith("perplexity × ")
+
+
+def _costs(series, reading):
+    return [cost for cost in quality_of(reading.format, series.use) if (cost.series, cost.reading) == (series, reading)]
+
+
+def test_figures_that_cannot_be_compared_are_said_to_be_so() -> None:
+    said = [quality_words(name, EIGHT_B) for name in ("q4_k_m", "q8_0", "int4-g128")]
+    assert unlike(said[:2]) == ""
+    assert unlike([*said[:2], ("no published reading", "")]) == ""
+    assert unlike(said).startswith("Costs in quality: 2 kinds of readings stand in this column.")

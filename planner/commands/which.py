@@ -92,6 +92,7 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 
 def _files(arguments: argparse.Namespace) -> int:
     from planner.picks import file_row  # only for this question and the next
+    from planner.quality import unlike
     from planner.which_text import best_file, file_sentence, file_title
 
     choices, architecture = choices_from(arguments, weights=None), load_model(arguments.model, arguments.online)
@@ -105,6 +106,8 @@ def _files(arguments: argparse.Namespace) -> int:
         asked = answer(chosen.architecture, chosen.deployment, chosen.workload)
         print(file_title(found), file_sentence(found, asked).replace("**", ""), "", sep="\n")
     _print([file_row(choices.engine, match) for match in found], found, arguments.json)
+    if not arguments.json and (note := unlike(map(which.match_quality, found))):
+        print(f"Note: {note}")
     return DOES_NOT_FIT if best is None else DONE
 
 
