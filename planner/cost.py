@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from planner.energy import Energy, Power, energy
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speed.answer import step_seconds
+from planner.speed.busy import busy, mean_context_tokens
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work
@@ -64,30 +64,28 @@ def cost(
     """
     if not 0 <= price_per_hour <= MAX_PRICE:
         raise PlannerError(f"A price of {price_per_hour:g} an hour is not possible: give 0 to {MAX_PRICE:,}.")
-    if prompt_tokens < 1 or output_tokens < 1:
-        raise PlannerError("A request needs at least one prompt token and one token of an answer.")
-    context_tokens = prompt_tokens + output_tokens // 2
+    pace = busy(model, constants, users, prompt_tokens, output_tokens)
+    context_tokens = mean_context_tokens(prompt_tokens, output_tokens)
     share = prompt_tokens / output_tokens
     answers_s = predicted_s(decode_work(model, users, context_tokens), constants)
-    whole = step_seconds(decode_work(model, users, context_tokens, share), constants)
+    whole, rate, prompts = pace.step, pace.tokens_per_s, pace.prompt_tokens_per_s
     whole_s = whole.value_s
     price_per_s = price_per_hour / SECONDS_PER_HOUR
     output = price_per_s * answers_s / users
     prompt = price_per_s * (whole_s - answers_s) / (users * share)
     request = prompt_tokens * prompt + output_tokens * output
-    rate = users / whole_s
     fast, slow = whole.low_s / whole_s, whole.high_s / whole_s
     return Cost(
         price_per_hour=price_per_hour,
         users=users,
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
-        prompt_tokens_per_s=share * rate,
-        prompt_tokens_per_s_low=share * rate / slow,
-        prompt_tokens_per_s_high=share * rate / fast,
-        output_tokens_per_s=rate,
-        output_tokens_per_s_low=rate / slow,
-        output_tokens_per_s_high=rate / fast,
+        prompt_tokens_per_s=prompts.value,
+        prompt_tokens_per_s_low=prompts.low,
+        prompt_tokens_per_s_high=prompts.high,
+        output_tokens_per_s=rate.value,
+        output_tokens_per_s_low=rate.low,
+        output_tokens_per_s_high=rate.high,
         prompt_per_million=MILLION * prompt,
         prompt_per_million_low=MILLION * prompt * fast,
         prompt_per_million_high=MILLION * prompt * slow,

@@ -15,7 +15,8 @@ from planner.model_files import load_model
 from planner.paced import paced
 from planner.performance_presets import power_share
 from planner.records import dataclass
-from planner.speed.answer import speed
+from planner.speed.answer import prompt_seconds
+from planner.speed.busy import busy
 
 COUNTS = (1, 2, 4, 8)
 """How many cards of a kind are tried, and how many of them make a replica."""
@@ -25,8 +26,8 @@ COUNTS = (1, 2, 4, 8)
 class Offer:
     """Cards that do what was asked, as *replicas* of *tensor_parallel* each, and their price an hour together.
 
-    Speed is that of requests that do not wait, *users* shared over the replicas; *low* and *high* are over the speed
-    model's range.
+    Tokens a second are a busy server's, which computes new prompts as well, *users* shared over the replicas; the first
+    token is that of a request that does not wait. *low* and *high* are over the speed model's range.
     """
 
     device: str
@@ -114,14 +115,8 @@ def _offer(
         return None
     found = paced(chosen, engine)
     device, users = deployment.device, -(-chosen.workload.users // deployment.replicas)
-    pace = speed(
-        found.model,
-        found.constants,
-        context_tokens=chosen.workload.context_tokens,
-        users=users,
-        prompt_tokens=prompt_tokens,
-        max_users=memory.max_users,
-    )
+    pace = busy(found.model, found.constants, users, prompt_tokens, output_tokens)
+    _, first = prompt_seconds(found.model, found.constants, prompt_tokens)
     paid = cost(
         found.model,
         found.constants,
@@ -141,9 +136,9 @@ def _offer(
         tokens_per_s_user=pace.tokens_per_s_user.value,
         tokens_per_s_user_low=pace.tokens_per_s_user.low,
         tokens_per_s_user_high=pace.tokens_per_s_user.high,
-        time_to_first_token_s=pace.time_to_first_token.value_s,
-        time_to_first_token_low_s=pace.time_to_first_token.low_s,
-        time_to_first_token_high_s=pace.time_to_first_token.high_s,
+        time_to_first_token_s=first.value_s,
+        time_to_first_token_low_s=first.low_s,
+        time_to_first_token_high_s=first.high_s,
         max_users=memory.max_users,
         output_per_million=paid.output_per_million,
         output_per_million_low=paid.output_per_million_low,

@@ -4,12 +4,16 @@ from planner.answer_words import if_it_did
 from planner.multiply_accumulates import CacheArithmetic
 from planner.speed.alone import AloneAnswer
 from planner.speed.answer import SpeedAnswer
+from planner.speed.busy import Busy
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.units import counted, format_bytes, format_figure, format_pace, format_rate, format_seconds
 
 
-def speed_text(result: SpeedAnswer, fits: bool = True) -> str:
-    """Tokens a second in a sentence, as if it did where it does not fit; then where a step's time goes; the curve."""
+def speed_text(result: SpeedAnswer, fits: bool = True, served: Busy | None = None) -> str:
+    """Tokens a second in a sentence, as if it did where it does not fit; then where a step's time goes; the curve.
+
+    *served*: the same users at a busy server.
+    """
     user, prompt = result.tokens_per_s_user, result.time_to_first_token
     each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
     share = result.step_parts.total_s / 100
@@ -20,6 +24,7 @@ def speed_text(result: SpeedAnswer, fits: bool = True) -> str:
     )
     lines = [
         if_it_did(first, fits),
+        *([] if served is None else [_busy(served)]),
         f"{result.model} on {result.device_count} × {result.device}{joined}; {_from(result)}.",
         "",
         f"  no faster than         {_ceiling(result)}",
@@ -54,6 +59,15 @@ def alone_text(result: AloneAnswer, fits: bool = True) -> str:
         "",
     ]
     return "\n".join([*lines, *(f"Note: {warning}" for warning in result.warnings)])
+
+
+def _busy(served: Busy) -> str:
+    each, all_of_them = served.tokens_per_s_user, served.tokens_per_s
+    return (
+        f"Busy, with a new prompt of {served.prompt_tokens:,} for every {served.output_tokens:,} tokens of an answer: "
+        f"{_range(each.value, each.low, each.high)} tokens/s each, "
+        f"{_range(all_of_them.value, all_of_them.low, all_of_them.high)} together."
+    )
 
 
 def _ceiling(result: SpeedAnswer | AloneAnswer) -> str:

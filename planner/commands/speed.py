@@ -1,5 +1,5 @@
 import argparse
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from planner.answer import answer, beyond_model
 from planner.choices import choose
@@ -17,6 +17,7 @@ from planner.export import to_json
 from planner.paced import paced
 from planner.speed.alone import AloneAnswer, speed_alone
 from planner.speed.answer import SpeedAnswer, speed
+from planner.speed.busy import Busy, busy
 from planner.verdict import as_if
 
 
@@ -28,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests that decode together; default 1")
     parser.add_argument("--prompt", type=whole, help="prompt tokens; default: the context")
+    parser.add_argument(
+        "--output", type=whole, help="answer tokens: what a server gives whose steps compute new prompts as well"
+    )
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument("--pipeline-parallel", type=whole)
     parser.add_argument("--max-num-batched-tokens", type=whole, help="prompts come in chunks: tokens of one step")
@@ -38,10 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def unused(arguments: argparse.Namespace) -> Unused:
     """What has no effect beside what was given."""
     yield from unused_in_speed(arguments)
+    if arguments.output is not None:
+        yield ("context",), "where --prompt and --output say how long a request is"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    chosen = choose(choices_from(arguments))
+    chosen = choose(choices_from(arguments, context=_context(arguments)))
     context_tokens = chosen.workload.context_tokens
     if arguments.prompt is not None and arguments.prompt > context_tokens:
         raise PlannerError(
@@ -65,16 +71,30 @@ def run(arguments: argparse.Namespace) -> int:
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,
     )
-    return _print(replace(result, warnings=(*warnings, *result.warnings)), arguments.json, memory.fits)
+    served = None
+    if arguments.output is not None:
+        served = busy(found.model, found.constants, result.users, result.prompt_tokens, arguments.output)
+    return _print(replace(result, warnings=(*warnings, *result.warnings)), arguments.json, memory.fits, served)
 
 
-def _print(result: SpeedAnswer | AloneAnswer, as_json: bool, fits: bool) -> int:
+def _context(arguments: argparse.Namespace) -> int | None:
+    """Prompt and answer together where both are given."""
+    if arguments.output is None:
+        given: int | None = arguments.context
+        return given
+    if arguments.prompt is None:
+        raise PlannerError("--output needs --prompt: a busy server computes so many prompt tokens for each answer's.")
+    together: int = arguments.prompt + arguments.output
+    return together
+
+
+def _print(result: SpeedAnswer | AloneAnswer, as_json: bool, fits: bool, served: Busy | None = None) -> int:
     if as_json:
-        print(to_json(result))
+        print(to_json(asdict(result) | {"busy": served}))
     elif isinstance(result, SpeedAnswer):
         from planner.performance_text import speed_text
 
-        print(speed_text(result, fits))
+        print(speed_text(result, fits, served))
     else:
         from planner.performance_text import alone_text
 

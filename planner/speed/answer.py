@@ -48,6 +48,8 @@ class BatchPoint:
 class SpeedAnswer:
     """The contract of ``speed --json``. Ranges hold nine of ten measurements that the constants had not seen.
 
+    *step*, *tokens_per_s…*, *curve*: of decoding alone, no prompt being computed meanwhile; ``busy`` counts those.
+
     *bound* names the largest part of a step: layers, links, read or arithmetic. *link*: what joins devices that share
     each layer, empty where none do. *knee_users*: from here on twice the users bring less than a third more throughput.
     *time_to_first_token*: of a request that does not wait.
@@ -227,7 +229,7 @@ def _point(model: Model, constants: SpeedConstants, context_tokens: int, users: 
     return BatchPoint(users=users, step_s=step_s, tokens_per_s_user=1 / step_s, tokens_per_s=users / step_s)
 
 
-def rate_of(tokens: int, seconds: Seconds) -> Rate:
+def rate_of(tokens: float, seconds: Seconds) -> Rate:
     """*tokens* in that time; the range turns round, since the shortest time is the highest rate."""
     return Rate(
         value=tokens / seconds.value_s,
