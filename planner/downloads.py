@@ -33,6 +33,8 @@ def ollama_tag(model: str, weights: str) -> str | None:
     """
     base = _base_tag(model)
     entry = {} if base is None else _library(base)
+    if file := entry.get("files", {}).get(weights):
+        return str(file)
     if base is not None and weights in _types(entry):
         return f"{base}{entry.get('variant', '')}-{_ollama_type(weights)}"
     return base if entry.get("usual") == weights else None
@@ -112,7 +114,7 @@ def pulled(name: str) -> tuple[str, str]:
         if model is None:
             continue
         entry = _library(base)
-        for weights in (*_types(entry), entry.get("usual", "")):
+        for weights in (*entry.get("files", ()), *_types(entry), entry.get("usual", "")):
             if name == base or ollama_tag(model, weights) == name:
                 return model, entry.get("usual", USUAL) if name == base else weights
     return name, USUAL

@@ -72,6 +72,11 @@ def mix_names() -> tuple[str, ...]:
     return tuple(name for name in _mix_tables() if not name.startswith("_"))
 
 
+def usual_mixes() -> tuple[str, ...]:
+    """Those of them that anybody's model may be had in."""
+    return tuple(name for name in mix_names() if _mix(name).is_usual)
+
+
 def find_mix(name: str) -> GgufMix | None:
     """The GGUF file type called *name*, if there is one; only its own table is parsed."""
     return _mix(name) if name in mix_names() else None

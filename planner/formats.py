@@ -107,6 +107,7 @@ class GgufMix:
 
     *full* is for what is not quantised; *fallbacks* take the place of formats whose blocks do not fill a row, and
     *unfilled* where that does not help. *fused_qkv* are the model types whose queries, keys and values are one tensor.
+    *is_usual*: anybody's model may be had in it.
     """
 
     name: str
@@ -119,6 +120,7 @@ class GgufMix:
     fallbacks: Mapping[str, NumberFormat]
     rules: tuple[MixRule, ...] = ()
     fused_qkv: frozenset[str] = frozenset()
+    is_usual: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from planner.records import dataclass
 from planner.units import shorten
 
 _QUANTIZED = re.compile(r"(.+?)-((?:i?q\d\w*)|fp16|f16|bf16)")
+_MLX = re.compile(r"(?:^|-)(?:mlx|mxfp8|nvfp4)(?:-|$)")
 _FULL = {"f16": "fp16"}
 _SHOWN = 12
 
@@ -43,6 +44,14 @@ def read_tag(
         if latest is None:
             raise UnknownName(f"{family} without a tag is none of the presets; name one of {_listed(family, known)}.")
         return OllamaName(preset=f"{family}:{latest}")
+    if tag in library.get("files", {}):
+        usual, weights = library["files"][tag]
+        return OllamaName(preset=f"{family}:{usual}", weights=weights)
+    if tag not in known and _MLX.search(tag):
+        raise UnknownName(
+            f"{shorten(name)!r} is a file that Ollama computes with MLX, on Apple's chips alone, which is not planned; "
+            f"name one of {_listed(family, known)}."
+        )
     weights = ""
     if tag not in known and (match := _QUANTIZED.fullmatch(tag)):
         tag, weights = match[1], _FULL.get(match[2], match[2])

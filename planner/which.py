@@ -171,7 +171,7 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     Of formats that come out equally large, the first by name stands for all.
     """
     engine = choices.engine
-    mixes = format_presets.mix_names() if engine == "minimum" or engine in READ_GGUF else ()
+    mixes = format_presets.usual_mixes() if engine == "minimum" or engine in READ_GGUF else ()
     named = tried_names(engine, architecture, default_weights(engine, check_device(choices)))
     found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
     published = min((match.weights_bytes for match in found if match.is_native), default=None)

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from planner import presets
+from planner.answer import answer
 from planner.choices import Choices, choose
 from planner.cli import main
-from planner.downloads import usual_type
+from planner.downloads import pull_name, pulled, usual_type
 from planner.errors import UnknownName
 from planner.format_choices import named_file
 from planner.preset_files import PRESETS
@@ -47,7 +48,13 @@ def test_an_untagged_name_is_the_tag_latest(tagged: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(LIBRARY) - {"provenance"}))
 def test_every_name_and_tag_of_the_library_leads_to_a_preset(name: str) -> None:
     library = LIBRARY[name]
-    assert set(library) <= {"latest", "same", "stems"}
+    assert set(library) <= {"latest", "same", "stems", "files"}
+    for tag, (own, weights) in library.get("files", {}).items():
+        found = ollama_name(f"{name}:{tag}")
+        assert found is not None
+        assert (found.preset, found.weights) == (f"{name}:{own}", weights)
+        assert pulled(f"{name}:{tag}") == (find_model(f"{name}:{tag}").name, weights)
+        assert pull_name(f"{name}:{own}", weights) == f"{name}:{tag}"
     if "latest" in library:
         assert f"{name}:{library['latest']}" in TAGS
         assert find_model(name)
@@ -138,3 +145,25 @@ def test_a_name_that_is_not_known_is_refused_with_those_that_are(name: str, sent
     with pytest.raises(UnknownName) as refusal:
         choose(Choices(model=name, memory="80GiB"))
     assert sentence in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("tag", "printed_gb"),
+    [
+        ("gemma3:270m-it-qat", 0.241), ("gemma3:1b-it-qat", 1.0), ("gemma3:4b-it-qat", 4.0), ("gemma3:12b-it-qat", 8.9),
+        ("gemma3:27b-it-qat", 18), ("gemma4:e2b-it-qat", 4.3), ("gemma4:e4b-it-qat", 6.1), ("gemma4:31b-it-qat", 19),
+        ("gemma4:26b-a4b-it-qat", 16),
+    ],
+)  # fmt: skip
+def test_models_trained_for_four_bits_weigh_what_the_library_says(tag: str, printed_gb: float) -> None:
+    """Two digits; the smallest file has 6 MB of words besides."""
+    chosen = choose(Choices(model=tag, device="cpu-64gb", engine="ollama"))
+    assert chosen.deployment.weights.mix is not None
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert found.weights_bytes / 1e9 == pytest.approx(printed_gb, rel=0.03)
+
+
+def test_a_file_of_another_engine_is_said_to_be_one() -> None:
+    for tag in ("gemma4:e2b-nvfp4", "qwen3.5:9b-mlx", "qwen3.6:35b-a3b-coding-mxfp8"):
+        with pytest.raises(UnknownName, match="computes with MLX, on Apple's chips alone"):
+            find_model(tag)
