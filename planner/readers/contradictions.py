@@ -36,6 +36,13 @@ _WEIGHTY: dict[str, frozenset[str]] = {
 """By what a model has them for: keys without which it would weigh or cache less. One of them that is read is enough."""
 
 
+_LISTED = (
+    *("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size", "kv_lora_rank"),
+    *("qk_nope_head_dim", "moe_intermediate_size", "n_shared_experts", "num_experts_per_tok"),
+)
+"""What is read layer by layer where a file lists it."""
+
+
 def check_weighty(table: Mapping[str, object], values: Values, family: Family) -> None:
     """Raise for a key of *table* that stands for weights, or for a larger cache, and is nothing to *family*.
 
@@ -67,6 +74,17 @@ def check_lessening(layers: Sequence[Layer], values: Values, family: Family) -> 
                 f"{values.where} is not known to read {values.spelled(key)!r}, which would make its cache smaller: "
                 "it is a key of another model_type; write that, or take it out."
             )
+
+
+def listed(values: Values, family: Family) -> tuple[str, ...]:
+    """A warning for numbers that the file lists for each layer and that *family*'s class takes once."""
+    keys = [key for key in _LISTED if key not in family.per_layer and isinstance(values.in_file(key), list)]
+    if not keys:
+        return ()
+    return (
+        f"The config lists {' and '.join(map(values.spelled, keys))} for each layer, where the model class is known to "
+        "take one number for all: read layer by layer.",
+    )
 
 
 def without_unread_window(values: Values, family: Family) -> tuple[Family, tuple[str, ...]]:

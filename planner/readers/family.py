@@ -75,7 +75,7 @@ class Family:
     leads from a key of the text model to where the wrapper has it.
     *known* lists the values that a key may have where another would change what is counted, *filled* the keys where
     null, too, is the class's default.
-    *covered* are objects of the file that another rule counts.
+    *covered* are objects of the file that another rule counts, *per_layer* keys that may list a number for each layer.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """
@@ -96,6 +96,7 @@ class Family:
     known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
     filled: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
+    per_layer: tuple[str, ...] = ()
     structure: Structure = field(default_factory=Structure)
     layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
     instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.architecture import Architecture, CrossAttention, Layer, Tower
 from planner.readers.conditions import settle
-from planner.readers.contradictions import check_lessening, check_weighty, other_class, without_unread_window
+from planner.readers.contradictions import check_lessening, check_weighty, listed, other_class, without_unread_window
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
@@ -88,6 +88,7 @@ def read_config(
             *other_class(config, text, knowledge),
             *_notes(text, family),
             *window_warning,
+            *(listed(values, family) if text.family else ()),
             *((_ONE_IMAGE,) if _is_crossed(layers) else ()),
         ),
     )

@@ -56,6 +56,11 @@ class Lookups:
                 found = None
         return found
 
+    def in_file(self, key: str) -> object:
+        """What the file itself has under *key* or an alias, whatever is forced; null where it has neither."""
+        found = (self._at(spelling) for spelling in self._spellings(key))
+        return next((value for value in found if value is not MISSING and value is not None), None)
+
     def has(self, key: str) -> bool:
         """Whether the file itself gives *key* a value other than null."""
         return self.written(key) not in (None, MISSING)

@@ -105,3 +105,20 @@ def test_a_tower_of_null_is_said_to_be_missing(name: str) -> None:
 def test_a_class_that_may_have_no_tower_has_none_of_null() -> None:
     found = read(changed("gemma-4-e2b", audio_config=None))
     assert not any("audio" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize("key", ["num_key_value_heads", "num_attention_heads", "head_dim", "intermediate_size"])
+@pytest.mark.parametrize("name", ["llama-3.1-8b", "qwen3-8b", "mistral-7b-v0.3", "gemma-2-9b"])
+def test_a_list_where_a_class_takes_one_number_is_read_layer_by_layer_and_said(name: str, key: str) -> None:
+    config = changed(name, head_dim=128, sliding_window=4096)
+    layers, number = config["num_hidden_layers"], config[key]
+    whole, listed = read(config), read({**config, key: [number] * layers})
+    assert listed.layers == whole.layers
+    assert [key in said for said in listed.warnings if "for each layer" in said] == [True]
+    assert not any("for each layer" in said for said in whole.warnings)
+    with pytest.raises(UnsupportedModel, match=f"{key}' has 3 entries for {layers} layers"):
+        read({**config, key: [number] * 3})
+
+
+def test_a_list_of_a_class_that_has_one_is_not_said() -> None:
+    assert not any("for each layer" in said for said in read(changed("openelm-1.1b")).warnings)
