@@ -51,11 +51,12 @@ def _bound(part: UnreadPart, top: Values, decoder: Decoder, rules: UnknownRules)
 
 
 def _weighs(part: UnreadPart, rules: UnknownRules) -> bool:
-    """Whether *part* may describe weights of its own: it is a config by its name, or has sizes."""
+    """Whether *part* may describe weights of its own: it has sizes, or is a model's config that leaves them out."""
     if is_like(part.key, rules.harmless):
         return False
     is_config = part.key.endswith(_CONFIGS) and not any(word in part.key for word in _JOINING)
-    return is_config or _has_sizes(part.table)
+    is_model = not part.table or part.table.get("model_type") or any(word in part.key for word in _KINDS)
+    return (is_config and bool(is_model)) or _has_sizes(part.table)
 
 
 def _has_sizes(table: Mapping[str, object]) -> bool:

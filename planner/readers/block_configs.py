@@ -4,10 +4,19 @@ from collections.abc import Mapping
 
 from planner.errors import UnsupportedModel
 from planner.readers.layer_words import FULL
+from planner.readers.strange_keys import strange_keys
 from planner.readers.values import Values
 from planner.units import format_count
 
 _ROUNDED_TO = 256
+_READ = frozenset(
+    (
+        *("attention", "ffn", "no_op", "replace_with_linear", "n_heads_in_group", "ffn_mult", "intermediate_size"),
+        *("window_length", "num_sink_tokens", "use_prefill_window_in_sink_attention", "unshifted_sink"),
+        *("gated", "hidden_act", "sparsify"),
+    )
+)
+"""What a block's parts are known to say; the last three lines of it add no weights and no cache."""
 
 
 def block_values(values: Values) -> dict[str, object]:
@@ -29,7 +38,12 @@ def block_values(values: Values) -> dict[str, object]:
 
 def _part(values: Values, block: Mapping[str, object], index: int, name: str) -> Values:
     layer = Values(block, values.model_type, place=f"{values.spelled('block_configs')}[{index}]")
-    return Values(layer.table(name) or {}, values.model_type, place=layer.spelled(name))
+    part = layer.table(name) or {}
+    found = Values(part, values.model_type, place=layer.spelled(name))
+    for table, owner in ((block, layer), (part, found)):
+        for key in strange_keys(table, _READ, ()):
+            raise UnsupportedModel(f"{owner.where}: key {owner.spelled(key)!r} is not understood here.")
+    return found
 
 
 def _kind(part: Values, usual: str) -> str:

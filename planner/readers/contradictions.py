@@ -7,7 +7,7 @@ from planner.architecture import Attention, Layer, SharedCache
 from planner.errors import UnsupportedModel
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
-from planner.readers.model_classes import class_family, class_name
+from planner.readers.model_classes import class_families, class_family, class_name
 from planner.readers.text_config import TextConfig
 from planner.readers.values import Values
 from planner.units import shorten
@@ -36,6 +36,8 @@ _WEIGHTY: dict[str, frozenset[str]] = {
 """By what a model has them for: keys without which it would weigh or cache less. One of them that is read is enough."""
 
 
+_LIBRARY = "transformers"
+"""What the source of a family begins with whose classes are the library's own."""
 _LISTED = (
     *("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size", "kv_lora_rank"),
     *("qk_nope_head_dim", "moe_intermediate_size", "n_shared_experts", "num_experts_per_tok"),
@@ -101,8 +103,25 @@ def without_unread_window(values: Values, family: Family) -> tuple[Family, tuple
     )
 
 
+def has_own_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> bool:
+    """Whether *config* names a class that only code beside its weights can have, under a type of the library's."""
+    family = text.wrapper or text.family
+    if not family or not config.get("auto_map") or not class_name(config) or not family.source.startswith(_LIBRARY):
+        return False
+    types = {family.model_type, text.model_type, text.outer_type, *family.classes.values()}
+    known = {name.replace("_", "") for name in types}
+    candidates = list(class_families(config, knowledge))
+    return not any(name.replace("_", "") in known or knowledge.find_family(name) for name in candidates)
+
+
 def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:
     """That the model class which *config* names is another known family's than the one it is read as."""
+    if has_own_class(config, text, knowledge):
+        return (
+            f"The config names the class {shorten(class_name(config))}, which is none of model_type "
+            f"{shorten(text.outer_type)!r}, and code beside the weights: it is read as that model_type all the same; "
+            "check what that code adds.",
+        )
     family = text.wrapper or text.family
     candidate = class_family(config, knowledge) if family and not text.by_class else ""
     found = knowledge.find_family(candidate) if candidate else None

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from planner.architecture import Architecture, CrossAttention, Layer, Tower
 from planner.readers.conditions import settle
-from planner.readers.contradictions import check_lessening, check_weighty, listed, other_class, without_unread_window
+from planner.readers.contradictions import (
+    check_lessening,
+    check_weighty,
+    has_own_class,
+    listed,
+    other_class,
+    without_unread_window,
+)
 from planner.readers.decoder import Decoder
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
@@ -94,6 +101,8 @@ def read_config(
     )
     if text.by_class and "auto_map" in config:  # code beside the weights, which may be another class of that name
         knowledge.unknown_rules().check_known(text.table, values, family)
+    elif has_own_class(config, text, knowledge):
+        knowledge.unknown_rules().check_known(text.table, values, family, "has a class of its own here")
     if rules is None:
         check_weighty(text.table, values, family)
         check_lessening(layers, values, family)

@@ -17,6 +17,7 @@ from planner.records import dataclass
 from planner.units import shorten
 
 UNKNOWN = "_unknown"
+_UNKNOWN = "is not known"
 _TIED = "tie_word_embeddings"
 _HEADS = "num_attention_heads"
 _SHARED = ("shared_expert_intermediate_size", "n_shared_experts")
@@ -84,9 +85,9 @@ class UnknownRules:
         """Raise if a key that is understood had no part in what was built from *table*."""
         self._refuse_strange(table, values, values.used)
 
-    def check_known(self, table: Mapping[str, object], values: Values, family: Family) -> None:
-        """Raise for a key of *table* that *family*, which the file's class is of, does not have: it is another's."""
-        self._refuse_strange(table, values, values.used | family.own_keys)
+    def check_known(self, table: Mapping[str, object], values: Values, family: Family, why: str = _UNKNOWN) -> None:
+        """Raise, saying *why* it matters, for a key of *table* that *family*, whose class it is, does not have."""
+        self._refuse_strange(table, values, values.used | family.own_keys, why)
 
     def without_foreign(self, table: Mapping[str, object], family: Family) -> Mapping[str, object]:
         """*table* without the keys that would lower the count and that *family*'s class is not known to read."""
@@ -100,12 +101,14 @@ class UnknownRules:
             "every layer, every optional tensor counted, and the larger of two figures for one thing."
         )
 
-    def _refuse_strange(self, table: Mapping[str, object], values: Values, accepted: AbstractSet[str]) -> None:
+    def _refuse_strange(
+        self, table: Mapping[str, object], values: Values, accepted: AbstractSet[str], why: str = _UNKNOWN
+    ) -> None:
         """Raise for a key that stands for something and is not *accepted*: it may add to what is counted."""
         strange = strange_keys(table, accepted | self.bounded, self.harmless)
         if strange:
             raise UnsupportedModel(
-                f"{values.where} is not known, and its config has keys that are not understood: "
+                f"{values.where} {why}, and its config has keys that are not understood: "
                 f"{named(strange, values)}; only a config of a known model_type, or one without these keys, can be "
                 "counted."
             )

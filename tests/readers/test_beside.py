@@ -113,3 +113,44 @@ def test_a_tower_of_another_type_weighs_no_less_or_is_refused(config: dict[str, 
                 assert key in str(refusal)
                 continue
             assert parameters(found) >= parameters(known)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"moe": {"num_experts": 8}}, "is not known to have 'moe'"),
+        ({"ffn_config": {"ffn_hidden_size": 9}}, "is not known to have 'ffn_config'"),
+        ({"vision_config": {"model_type": "siglip"}}, "is missing; add it to the config"),
+        ({"draft_config": {"model_type": "llama"}}, "is not known to have 'draft_config'"),
+    ],
+)
+def test_an_object_with_sizes_that_a_class_does_not_read_is_refused(table: dict[str, Any], said: str) -> None:
+    with pytest.raises(UnsupportedModel) as refusal:
+        read_config({**LLAMA, **table}, KNOWLEDGE)
+    assert said in str(refusal.value)
+
+
+def test_an_object_without_sizes_is_no_part() -> None:
+    more = {"trainer": {"name": "x"}, "ffn_config": {"ffn_type": "mlp"}, "id2label": {"0": "a"}}
+    assert read_config({**LLAMA, **more}, KNOWLEDGE) == read_config(LLAMA, KNOWLEDGE)
+
+
+def test_a_width_of_llm_foundrys_own_is_read_and_its_other_kinds_are_refused() -> None:
+    mpt = config_of("mosaicml/mpt-7b")
+    width, usual = {"ffn_type": "mptmlp", "ffn_hidden_size": 4 * 4096}, {"ffn_type": "mptmlp"}
+    known = parameters(read_config(mpt, KNOWLEDGE))
+    assert parameters(read_config({**mpt, "ffn_config": usual}, KNOWLEDGE)) == known
+    assert parameters(read_config({**mpt, "ffn_config": width}, KNOWLEDGE)) == known
+    wide = parameters(read_config({**mpt, "ffn_config": width | {"ffn_hidden_size": 8 * 4096}}, KNOWLEDGE))
+    assert wide - known == 32 * 2 * 4096 * 4 * 4096
+    with pytest.raises(UnsupportedModel, match=r"key 'ffn_config.ffn_type' is 'mb_dmoe'; it must be one of mptmlp"):
+        read_config({**mpt, "ffn_config": {"ffn_type": "mb_dmoe", "moe_num_experts": 8}}, KNOWLEDGE)
+
+
+@pytest.mark.parametrize("part", ["moe", "mamba"])
+def test_a_blocks_part_that_is_not_understood_is_refused(part: str) -> None:
+    nas = config_of("nvidia/Llama-3_3-Nemotron-Super-49B-v1")
+    blocks = [dict(block) for block in nas["block_configs"]]  # type: ignore[attr-defined]
+    blocks[3] = {**blocks[3], "ffn": {**blocks[3]["ffn"], part: {"num_local_experts": 8}}}
+    with pytest.raises(UnsupportedModel, match=rf"key 'block_configs\[3\].ffn.{part}' is not understood here"):
+        read_config({**nas, "block_configs": blocks}, KNOWLEDGE)

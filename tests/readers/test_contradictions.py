@@ -93,3 +93,17 @@ def test_prediction_layers_that_are_not_counted_are_said(name: str, said: str) -
 def test_prediction_layers_that_are_counted_need_no_word() -> None:
     assert preset("deepseek-v3").mtp_layers
     assert not any("multi-token" in warning for warning in preset("deepseek-v3").warnings)
+
+
+def test_a_class_that_only_code_beside_the_weights_has_is_said_and_its_keys_are_understood() -> None:
+    own = {"architectures": ["HouseOwnForCausalLM"], "auto_map": {"AutoModel": "modeling.HouseOwnForCausalLM"}}
+    found = read_config(renamed("llama-3.1-8b", "llama", **own), KNOWLEDGE)
+    assert [said for said in found.warnings if "HouseOwnForCausalLM, which is none of model_type 'llama'" in said]
+    with pytest.raises(UnsupportedModel, match=r"'llama' has a class of its own here, and .* 'memory_slots'"):
+        read_config(renamed("llama-3.1-8b", "llama", memory_slots=64, **own), KNOWLEDGE)
+
+
+@pytest.mark.parametrize("classes", [["LlamaForCausalLM"], ["LlamaModel"], []])
+def test_code_beside_the_weights_of_the_familys_own_class_needs_no_word(classes: list[str]) -> None:
+    config = renamed("llama-3.1-8b", "llama", architectures=classes, auto_map={"AutoModel": "x.Y"}, memory_slots=64)
+    assert not read_config(config, KNOWLEDGE).warnings
