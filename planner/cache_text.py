@@ -73,7 +73,7 @@ def _size(size: int) -> str:
 def arithmetic_sentence(work: CacheArithmetic) -> str:
     """The work that the cache saves at one length."""
     return (
-        f"At {work.tokens:,} tokens that is **{work.ratio:,.0f} times** the work: {in_words(work.recomputed)} "
+        f"At {counted(work.tokens, 'token')} that is **{work.ratio:,.0f} times** the work: {in_words(work.recomputed)} "
         f"multiply-accumulates of one head instead of {in_words(work.cached)}. Its scores of the last step take "
         f"{format_rate(work.recomputed_score_bytes)} instead of {format_rate(work.cached_score_bytes)}."
     )

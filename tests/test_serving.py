@@ -204,6 +204,18 @@ def test_a_long_prompt_that_just_misses_takes_no_number_of_cards(capsys: pytest.
     assert "Note: Drawn: 1,024 requests, prompts of 1,024 and answers of 256 tokens at the median, sigma 1;" in text
 
 
+def test_no_drawn_request_is_longer_than_the_model_was_made_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Llama 2 was made for 4,096 tokens: the longest of 64 drawn requests would have more."""
+    words = ["simulate", "--model", "llama-2-7b", "--device", "h100-sxm", "--requests", "64", "--json"]
+    assert main(words) == 0
+    usual = json.loads(capsys.readouterr().out)
+    assert usual["pool"]["reserved_tokens"] <= 4_096
+    assert main([*words, "--longest", "8192"]) == 0
+    longer = json.loads(capsys.readouterr().out)
+    assert longer["pool"]["reserved_tokens"] > 4_096
+    assert any("made for (4,096)" in warning for warning in longer["warnings"])
+
+
 def test_what_no_request_reached_has_no_times(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*WORDS, "--requests", "80", "--max-ttft", "0.0001"]) == 1
     text = capsys.readouterr().out

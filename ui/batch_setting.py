@@ -28,7 +28,7 @@ BUSY = 0.8
 """How busy a server is drawn that is not told otherwise."""
 SAMPLE = 2_000
 """So many requests say what a server takes."""
-DRAWN_REQUESTS, DRAWN_PER_SLOT = 600, 24
+DRAWN_REQUESTS, DRAWN_PER_SLOT = 96, 12
 """As many are drawn as can be told apart."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from planner.answer import answer, beyond_model
+from planner.architecture import Architecture
 from planner.batching.targets import Target
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
@@ -185,17 +186,18 @@ def _question(arguments: argparse.Namespace) -> ServingQuestion:
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     wish = ShapeWish(slots=arguments.slots)
+    model = load_model(arguments.model, arguments.online)
+    slots = _most_slots(arguments, wish, model)
     return ServingQuestion(
-        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, _most_slots(arguments, wish)),
+        trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, slots, model),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
         replica=wish,
     )
 
 
-def _most_slots(arguments: argparse.Namespace, wish: ShapeWish) -> int:
+def _most_slots(arguments: argparse.Namespace, wish: ShapeWish, model: Architecture) -> int:
     """Of a replica on any card of the table: as many as the requests must fill."""
     free, prices = choices_from(arguments).without_cards(), load_prices(arguments.prices)
-    model = load_model(free.model, free.online)
     chosen = (choose(replace(free, device=device), model) for device in prices)
     return max(server_shape(each.deployment, wish, USUAL_SLOTS).slots for each in chosen)
 

@@ -3,12 +3,14 @@
 import argparse
 from pathlib import Path
 
+from planner.architecture import Architecture
 from planner.batching.targets import MANY, at_rate
-from planner.batching.trace import Lengths, Trace, shuffled_trace, synthetic_trace
+from planner.batching.trace import MAX_REQUEST_TOKENS, Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
 from planner.commands.given import Unused
 from planner.commands.options import number, whole
 from planner.errors import BadFile, PlannerError
+from planner.model_files import load_model
 from planner.performance_presets import find_request_set
 from planner.units import counted, shorten
 
@@ -16,7 +18,8 @@ LEAST_REQUESTS = 1_024
 PROMPT, OUTPUT, SIGMA = 1_024, 256, 1.0
 """Of a request where nothing is said, for every command: a chat with some history, and its spread."""
 LONGEST = 8_192
-"""Tokens of a drawn request, at most, unless asked for; twice the median one where that is more."""
+"""Tokens of a drawn request, at most, unless asked for; twice the median one where that is more, and no more than the
+model was made for."""
 
 
 def add_requests(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +36,8 @@ def add_requests(parser: argparse.ArgumentParser) -> None:
     requests.add_argument(
         "--longest",
         type=whole,
-        help="tokens of the longest request, prompt and answer; default 8,192, or twice the median one",
+        help="tokens of the longest request, prompt and answer; default 8,192 or twice the median one, within the "
+        "model's limit",
     )
     requests.add_argument("--seed", type=whole, default=0)
 
@@ -59,6 +63,9 @@ def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -
     if arguments.trace is not None:
         found = _read(arguments.trace, arguments.requests)
         return found if requests_per_s is None else at_rate(found, requests_per_s)
+    if arguments.longest is None:
+        model = None if arguments.model is None else load_model(arguments.model, arguments.online)
+        arguments.longest = _usual_longest(arguments.prompt, arguments.output, model)
     return synthetic_trace(
         arguments.requests,
         Lengths(median_tokens=arguments.prompt, sigma=arguments.sigma),
@@ -66,23 +73,25 @@ def requests_from(arguments: argparse.Namespace, requests_per_s: float | None) -
         requests_per_s,
         arguments.seed,
         getattr(arguments, "shared_prefix", 0),
-        _longest(arguments.prompt, arguments.output) if arguments.longest is None else arguments.longest,
+        arguments.longest,
     )
 
 
-def requests_drawn(prompt_tokens: int, output_tokens: int, sigma: float, slots: int) -> Trace:
-    """As many as keep *slots* full for a while, one a second, with seed 0."""
+def requests_drawn(prompt_tokens: int, output_tokens: int, sigma: float, slots: int, model: Architecture) -> Trace:
+    """As many as keep *slots* full for a while, one a second, with seed 0, none longer than *model* was made for."""
     return synthetic_trace(
         max(LEAST_REQUESTS, MANY * slots),
         Lengths(median_tokens=prompt_tokens, sigma=sigma),
         Lengths(median_tokens=output_tokens, sigma=sigma),
         requests_per_s=1.0,
-        longest_request=_longest(prompt_tokens, output_tokens),
+        longest_request=_usual_longest(prompt_tokens, output_tokens, model),
     )
 
 
-def _longest(prompt_tokens: int, output_tokens: int) -> int:
-    return max(LONGEST, 2 * (prompt_tokens + output_tokens))
+def _usual_longest(prompt_tokens: int, output_tokens: int, model: Architecture | None) -> int:
+    median = prompt_tokens + output_tokens
+    limit = None if model is None else model.max_position_embeddings
+    return max(median, min(max(LONGEST, 2 * median), limit or MAX_REQUEST_TOKENS))
 
 
 def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: float) -> str:

@@ -98,15 +98,12 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     unit = "step" if in_steps else "minute" if found.a_minute(limits) else "second"
     coming = coming_sentence(found.coming, found.closed_loop_users, unit)
     st.title(schedules_title(whole, best, all_keep_up), anchor=False)
-    st.markdown(
-        f"{schedules_sentence(whole, best, found.slots, coming, found.own, in_steps)} "
-        f"{limits_sentence(in_batches, refilled, found.coming, unit)}"
-    )
+    st.markdown(schedules_sentence(whole, best, found.slots, coming, found.own, in_steps))
     with st.grid(4, min_column_width=150):
         page.number(
             f"Requests a {unit}",
             rate_words(rate_in(refilled, unit)),
-            f"at most, {_most_range(found, limits, unit) or f'{rate_words(in_batches)} in batches'}",
+            f"at most, {_most_range(found, limits, unit)}" if found.error else f"{rate_words(in_batches)} in batches",
             help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
@@ -127,15 +124,14 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
             f"{work_share(whole, found.slots):.0%} in batches",
             help="Tokens made, over the places for them in all steps.",
         )
+    st.markdown(limits_sentence(in_batches, refilled, found.coming, unit))
     if skipped := found.trace.skipped:
         rows = f"{counted(skipped, 'row')} of the trace {'has' if skipped == 1 else 'have'}"
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
 def _most_range(found: Setting, limits: Mapping[Schedule, float], unit: str) -> str:
-    """The ends of what refilled slots take, over the speed model's range; empty where steps are given."""
-    if not found.error:
-        return ""
+    """The ends of what refilled slots take, over the speed model's range."""
     low, high = (rate_words(rate_in(rate, unit)) for rate in found.most_range(limits))
     return f"{low} – {high}"
 
