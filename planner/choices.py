@@ -20,6 +20,7 @@ from planner.errors import PlannerError, UnknownName
 from planner.format_choices import choose_cache, choose_weights, named_file, sixteen_bit, weights_in_name
 from planner.formats import QuantScheme
 from planner.model_files import load_model
+from planner.native_files import converted_file
 from planner.records import dataclass
 from planner.units import format_size, parse_bytes, shorten
 
@@ -117,6 +118,8 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     cards = choose_cards(choices)
     tensor_parallel, pipeline_parallel, data_parallel = _parallel(choices, len(cards), found.splits_layers)
     stored, file_note = (choices.weights, "") if choices.weights else named_file(choices.model, model, engine)
+    if stored is None and not file_note and choices.quantize is None:
+        stored, file_note = converted_file(engine, model)
     data = presets.engine_data(engine)
     gguf_engine = engine if "n_gpu_layers" in data.settings else ""
     weights = choose_weights(stored, choices.quantize, model, gguf_engine)

@@ -40,6 +40,22 @@ def native_names(engine: str, architecture: Architecture) -> tuple[str, ...]:
     return (*in_library, *((same,) if same in mix_names() else ()))
 
 
+def converted_file(engine: str, architecture: Architecture) -> tuple[str | None, str]:
+    """The file that *engine* reads of a model published in few bits where no weights are named, and what to say of it.
+
+    Engines of GGUF cannot read the checkpoint: the file that keeps its experts has its attention in q8_0, not in 16
+    bit. A GGUF file is its own; what Ollama's library has keeps all as published.
+    """
+    names = (
+        ()
+        if engine == "ollama" or architecture.source.lower().endswith(".gguf")
+        else native_names(engine, architecture)
+    )
+    if CHECKPOINT in names or not names:
+        return None, ""
+    return names[0], f"Counted is the GGUF file {names[0]} of {architecture.title}: {engine} reads no other form of it."
+
+
 def tried_names(engine: str, architecture: Architecture, weights: Sequence[str]) -> tuple[str, ...]:
     """*weights* as they are tried for one model: as published stands for the files that hold it so.
 

@@ -11,7 +11,9 @@ from planner.downloads import gguf_repository, pulled
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.native_files import native_names, published_format, tried_names
+from planner.paced import paced
 from planner.picks import picks_for
+from planner.speed.work import weight_bytes_read
 from planner.table import table
 from planner.units import MIB
 from planner.which import default_weights, files_for, match_quality
@@ -54,6 +56,24 @@ def test_llama_cpp_pulls_the_file_with_experts_as_published(model: str) -> None:
     assert pulled(f"ggml-org/{model}-GGUF") == (model, "mxfp4_moe")
     if model == "gpt-oss-20b":
         assert 12_090_000_000 < first.weights_bytes + first.outside_weights_bytes < 12_109_566_560
+
+
+@pytest.mark.parametrize("model", PUBLISHED_IN_FEW_BITS)
+@pytest.mark.parametrize("engine", ["llama_cpp", "ik_llama_cpp"])
+def test_engines_of_gguf_count_the_file_that_keeps_the_experts(engine: str, model: str) -> None:
+    """Unless weights are named: its attention is q8_0, where the checkpoint's has 16 bit."""
+    choices = Choices(model=model, memory="8TiB", engine=engine)
+    native = native_names(engine, presets.load_preset(model))
+    found = choose(choices).deployment
+    assert found.weights.name == (native[0] if native else CHECKPOINT)
+    assert bool(found.file_note) == bool(native)
+    assert choose(replace(choices, weights=CHECKPOINT)).deployment.weights.name == CHECKPOINT
+
+
+def test_a_step_of_gpt_oss_reads_what_public_readings_of_its_file_do() -> None:
+    """2.56 GB a token, tests/data/llama_bench.csv."""
+    chosen = choose(Choices(model="gpt-oss-20b", device="rtx-4090", engine="llama_cpp"))
+    assert weight_bytes_read(paced(chosen, "llama_cpp").model, 1) == pytest.approx(2.56e9, rel=0.01)
 
 
 def test_picks_have_it_too() -> None:

@@ -82,7 +82,7 @@ def test_what_decides_is_what_lies_where_it_is_short() -> None:
     )
     assert (found.deciding.where, found.deciding.item) == (Where.HOST, "kept prompts")
     words = verdict(found)
-    assert words.title == "Probably: 6.10 GiB to spare in main memory, or 1.95 GiB short"
+    assert words.title == "Probably: 6.53 GiB to spare in main memory, or 1.52 GiB short"
     assert "What decides is kept prompts, assumed between 0 B and 8.00 GiB." in words.sentence
 
 

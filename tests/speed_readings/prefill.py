@@ -82,7 +82,7 @@ def _numbers_on(engine: str, family: str) -> set[str]:
     kernels, known = performance_presets.kernels_of(engine), format_presets.formats()
     found = (
         arithmetic_of(device, [known[name]], kernels)
-        for device in presets.devices().values()
+        for device in map(presets.find_device, performance_presets.family_devices())
         if family in ("any", performance_presets.device_family(device.name))
         for name in ("q4_0", "fp16")
     )
