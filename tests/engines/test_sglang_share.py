@@ -125,3 +125,14 @@ def test_a_share_that_is_stated_is_the_option() -> None:
     told = choices_from_log(read_log(SERVER_ARGS).starts[0], given)
     assert told.choices is not None
     assert "mem_fraction_static=0.765" in told.choices.set
+
+
+def test_a_card_too_small_for_a_step_gets_a_share_below_nothing_and_a_sentence() -> None:
+    """3,072 MiB less 512, 1.5 a token of the step, 2 a graph and 128 for the device leave less than none."""
+    chosen = choose(Choices(model="qwen3-0.6b", memory="3GiB", engine="sglang"))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert not found.fits
+    (share,) = [warning for warning in found.warnings if "would choose mem_fraction_static" in warning]
+    assert "= -0." in share
+    assert "less than nothing: a step and its graphs need the card" in share
+    assert "It would run at most 1 request at once." in found.warnings

@@ -161,7 +161,10 @@ def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload:
 def _notes(rank: SglangRank, deployment: Deployment, running: int) -> Iterator[str]:
     settings = deployment.settings
     if settings.values["mem_fraction_static"] is None:
-        yield f"SGLang would choose mem_fraction_static = {named_fraction(rank.model, deployment):.3f}."
+        share = named_fraction(rank.model, deployment)
+        chosen = f"{share:.3f}" if share > 0 else f"{share:.3f}, less than nothing: a step and its graphs need the card"
+        yield f"SGLang would choose mem_fraction_static = {chosen}."
     for factor, reason in deductions(rank.model, deployment):
         yield f"SGLang {settings.version} takes {factor:g} of mem_fraction_static for {reason}."
-    yield f"It would run at most {running:,} requests at once."
+    requests = "1 request" if running == 1 else f"{running:,} requests"
+    yield f"It would run at most {requests} at once."
