@@ -195,10 +195,3 @@ def test_minimum_has_no_rules_of_a_version() -> None:
 )
 def test_a_later_release_build_or_day_is_known_as_one(engine: str, version: str, is_later: bool) -> None:
     assert presets.engine_data(engine).is_later(version) is is_later
-
-
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in ("minimum", "ollama")])
-def test_no_rule_is_of_a_release_later_than_the_newest_checked(engine: str) -> None:
-    """Ollama's are llama.cpp's, some months before it has them."""
-    data = presets.engine_data(engine)
-    assert data.number(data.latest) == data.number(data.newest)

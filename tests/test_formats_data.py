@@ -16,6 +16,7 @@ MX = "OCP microscaling formats"
 MLX = "ml-explore/mlx"
 
 # Bits of an element as the source prints them; the number of decimals is the source's rounding.
+IK = "ik_llama.cpp examples/quantize/quantize.cpp"
 STATED_BITS = [
     ("fp32", "32.0", GGML),
     ("fp16", "16.0", GGML),
@@ -47,6 +48,22 @@ STATED_BITS = [
     ("q2_0", "2.25", GGML),
     ("mxfp4", "4.25", GGML),
     ("nvfp4-gguf", "4.5", GGML),
+    ("q6_0", "6.5", IK),
+    ("iq2_k", "2.375", IK),
+    ("iq3_k", "3.44", IK),
+    ("iq4_k", "4.5", IK),
+    ("iq5_k", "5.5", IK),
+    ("iq6_k", "6.6", IK),
+    ("iq2_ks", "2.1875", IK),
+    ("iq3_ks", "3.19", IK),
+    ("iq4_ks", "4.25", IK),
+    ("iq5_ks", "5.25", IK),
+    ("iq4_kss", "4.0", IK),
+    ("iq2_kl", "2.69", IK),
+    ("iq1_kt", "1.75", IK),
+    ("iq2_kt", "2.125", IK),
+    ("iq3_kt", "3.125", IK),
+    ("iq4_kt", "4.0", IK),
     ("int4-g128-asym", "4.156", AUTO),
     ("int4-g64-asym", "4.3125", AUTO),
     ("int4-g32-asym", "4.625", AUTO),

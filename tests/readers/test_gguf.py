@@ -135,11 +135,11 @@ def test_an_unknown_type_keeps_its_bytes(tmp_path: Path) -> None:
     data = (tmp_path / "x.gguf").read_bytes()
     name = b"blk.0.ffn_up_exps.weight"
     at = data.index(name) + len(name) + 4 + 24
-    (tmp_path / "x.gguf").write_bytes(data[:at] + (139).to_bytes(4, "little") + data[at + 4 :])
+    (tmp_path / "x.gguf").write_bytes(data[:at] + (251).to_bytes(4, "little") + data[at + 4 :])
     found = read_gguf(tmp_path / "x.gguf", KNOWLEDGE)
     assert stored_bytes(found) == size
     assert parameters(found) - active_parameters(found) == 6 * 64 * 32
-    assert found.warnings == ("Tensor types 139 are not known: their bytes are taken from the file's offsets.",)
+    assert found.warnings == ("Tensor types 151 are not known: their bytes are taken from the file's offsets.",)
 
 
 def split(folder: Path, count: int = 3, **changes: object) -> int:

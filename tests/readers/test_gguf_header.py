@@ -85,7 +85,7 @@ def test_strings_are_passed_over_across_windows() -> None:
 
 def test_an_unknown_type_is_measured_by_its_offsets() -> None:
     """A type from 97 up is one of ik_llama.cpp's; the tensor after it says where it ends."""
-    infos = tensor_info("odd", 139, (256, 4), 0) + tensor_info("plain", F32, (8,), 608)
+    infos = tensor_info("odd", 251, (256, 4), 0) + tensor_info("plain", F32, (8,), 608)
     data = b"GGUF" + struct.pack("<IQQ", 3, 2, 0) + infos
     data += b"\0" * (-len(data) % 32) + b"\0" * 640
     found = read(data)
