@@ -8,7 +8,7 @@ from planner.budget import OUTSIDE, RankBudget, prepare
 from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.line_item import Kind
-from planner.logs.devices import LLAMA_CPP, cards, is_host
+from planner.logs.devices import LLAMA_CPP, cards, is_host, on_cards
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
 from planner.units import GIB, MIB
@@ -100,7 +100,7 @@ def _with_stages(start: Start, told: Choices) -> Choices:
 def _free_by_card(start: Start) -> list[Reading]:
     """What was free on each card before anything was loaded."""
     found: dict[str, Reading] = {}
-    for reading in start.named("free"):
+    for reading in on_cards(start, "free") or start.named("free"):
         if not is_host(reading.rank):
             found.setdefault(reading.rank, reading)
     return list(found.values())

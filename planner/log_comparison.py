@@ -67,7 +67,8 @@ def _ranks(start: Start, name: str) -> int:
 
 def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
-    found = start.least(name) if name in ("pool", "free", "blocks", "pool_tokens", "concurrency") else start.most(name)
+    is_least = "free" in name or name in ("pool", "blocks", "pool_tokens", "concurrency")
+    found = start.least(name) if is_least else start.most(name)
     assert found is not None
     if start.engine in LLAMA_CPP and name in ADDED_UP:
         every = start.named(name)

@@ -64,7 +64,7 @@ def report_log(
     told = choices_from_log(start, given)
     chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
-    profile = None if chosen is None else profile_from(start, chosen)
+    profile, unmeasured = (None, "") if chosen is None else _measured(start, chosen)
     doubt = _doubt(start, readings) or ("" if chosen is None else _cache_doubt(start, chosen))
     tries = printed_changes(start)
     unexplained = "" if chosen is None else _unexplained(start, chosen, profile)
@@ -85,7 +85,7 @@ def report_log(
         choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
         notes=(
-            *filter(None, (doubt, unexplained)),
+            *filter(None, (doubt, unexplained, unmeasured)),
             *told.notes,
             *((missing,) if missing else ()),
             *stated_in_vain(given, told.choices),
@@ -94,6 +94,17 @@ def report_log(
         lacks=told.lacks,
         missing=missing,
     )
+
+
+def _measured(start: Start, chosen: Chosen) -> tuple[CalibrationProfile | None, str]:
+    """What *start* measured, or why its figures are no measurement of this plan."""
+    try:
+        return profile_from(start, chosen), ""
+    except PlannerError:
+        return None, (
+            "What is printed and what is counted for this plan lie further apart than the card is large, so no profile "
+            "is made of it: give --model, --weights and --device as they were."
+        )
 
 
 def _doubt(start: Start, rows: Sequence[Compared]) -> str:

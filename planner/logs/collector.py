@@ -23,7 +23,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
 _BEFORE_A_START = {
     *("free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"),
-    *("file", "projected"),
+    *("laid_weights", "laid_cache", "laid_compute", "total", "file", "projected"),
+    *("offloaded", "offloadable"),
 }
 """What an engine prints before it loads a model for good: of the card, and of a trial that allocates nothing."""
 
@@ -46,6 +47,7 @@ class _Draft:
     last: str = ""
     model: str = ""
     has_begun: bool = False
+    is_launched: bool = False
     is_anyones: bool = False
     settings: dict[str, str] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
@@ -197,13 +199,15 @@ class _Collector:
         if current is not None and current.is_anyones:
             current.engine, current.is_anyones = engine, False
         if current is not None and (of.engine == current.engine or self._variant(of, current)):
-            if found.begins and current.has_begun and (current.failure or current.printed(rank)):
+            is_next = found.begins and current.has_begun and (current.failure or current.printed(rank))
+            if is_next or (found.launches and current.is_launched):
                 current = self._new(engine, number, current)
         elif current is None or readings or found.begins or found.fails:
             current = self._announced(of) or self._new(engine, number, None)
         else:
             return self._announce(of, engine, number)
         current.has_begun |= found.begins
+        current.is_launched |= found.launches
         if found.engine:
             current.engine = found.engine
         return current

@@ -3,8 +3,12 @@
 Source: Ollama's server/sched.go, llm/memory.go, ml/device.go and discover/types.go, and public reports.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from planner.logs.commands import options_of
 from planner.logs.patterns import VERSION, Pattern, pattern
+from planner.logs.readings import Reading
 
 _SIZE = r'"?<{0}__printed> (?P<unit__>[KMG]?i?B)'
 _RUNNER = options_of(
@@ -24,7 +28,14 @@ _ESTIMATES = {
     "estimated_compute": r"memory\.graph\.full=",
 }
 """What Ollama works out before it loads a model, over all devices and main memory."""
-_BUFFERS = {"weights": "model weights", "cache": "kv cache", "compute": "compute graph", "total": "total memory"}
+LAID = "laid_"
+_BUFFERS = {
+    f"{LAID}weights": "model weights",
+    f"{LAID}cache": "kv cache",
+    f"{LAID}compute": "compute graph",
+    "total": "total memory",
+}
+"""What it lays on each device: the buffers of its own engine, and no more than a plan of those of llama.cpp's."""
 _WHERE = r"(?: (?:device|buffer|backend)=(?P<rank__>[^\s\"]{1,40}))?.{0,80}? size="
 _WANTED, _FREE = (_SIZE.format(name).removeprefix('"?') for name in ("main_memory", "main_memory_free"))
 _OUT_OF_MEMORY = r"(?=.{0,200}?(?:out of memory|unable to allocate|failed to allocate|signal: killed))"
@@ -84,4 +95,26 @@ PATTERNS = (
     ),
     _own("starting", r'msg="starting \w{2,10}(?: |-)?server" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
     _own("starting", r'msg="starting runner" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
+    _own("starting", r'msg="starting runner" cmd=".{1,200}? -{1,2}model ', begins=True, launches=True),
+    _own("model", r'msg="loading model" "model layers"=<offloadable__layers> '),
+    _own(
+        "commit",
+        r"Operation:commit .{0,80}?Parallel:<set__n_seq_max> BatchSize:<set__n_batch> .{0,60}?KvSize:<set__n_ctx> "
+        r"KvCacheType:(?P<set__cache_type_k>\w{0,12}) .{0,60}?GPULayers:(?:<offloaded__layers>\[|\[\])",
+    ),
 )
+
+
+def name_buffers(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    """What is laid on each device as it was said last: an estimate where llama.cpp prints its buffers as well."""
+    every = tuple(readings)
+    last = {(reading.name, reading.rank): reading for reading in every}
+    has_buffers = any(reading.name == "weights" for reading in every)
+    found = []
+    for reading in every:
+        if not reading.name.startswith(LAID):
+            found.append(reading)
+        elif last[reading.name, reading.rank] is reading:
+            name = reading.name.removeprefix(LAID)
+            found.append(replace(reading, name=f"estimated_{name}" if has_buffers else name))
+    return tuple(found)

@@ -31,7 +31,8 @@ _SHORT = re.compile(r"(?<!\?P)<(\w+?)__(\w*)>")
 class Pattern:
     """One format of line. *word* is one that each such line holds (letters, digits, ``_``): most lines are not tried.
 
-    *begins*: a start begins here, unless one has just begun. *fails*: the kind of failure that this is; *recovers*: the
+    *begins*: a start begins here, unless one has just begun. *launches*: a process is run for one model, so that a
+    second such line is of another start. *fails*: the kind of failure that this is; *recovers*: the
     engine goes on after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``.
     *is_weak*: said by a person or a command, and so only of what the engine itself does not say. *last*: the newest
     release whose default prints it, by which a start is known that says no version.
@@ -40,6 +41,7 @@ class Pattern:
     word: str
     regex: re.Pattern[str]
     begins: bool = False
+    launches: bool = False
     fails: str = ""
     recovers: bool = False
     engine: str = ""

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import IO
 
-from planner.logs import llama_cpp, lmdeploy, sglang, tensorrt_llm, torch, vllm
+from planner.logs import llama_cpp, lmdeploy, ollama, sglang, tensorrt_llm, torch, vllm
 from planner.logs.collector import collect
 from planner.logs.lines import bytes_stream, open_log, text_stream
 from planner.logs.readings import Readings
 
 FORMATS = (vllm.FORMAT, sglang.FORMAT, tensorrt_llm.FORMAT, lmdeploy.FORMAT, llama_cpp.FORMAT, torch.FORMAT)
-FINISH = {"sglang": sglang.name_drafts}
+FINISH = {"sglang": sglang.name_drafts, "ollama": ollama.name_buffers}
 """What an engine's readings need once a start is complete."""
 
 

@@ -13,25 +13,21 @@ from planner.logs.readings import Reading
 
 SETTINGS = (
     *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
-    *(
-        "tp_size",
-        "pp_size",
-        "dp_size",
-        "ep_size",
-        "enable_dp_attention",
-        "max_running_requests",
-        "max_total_tokens",
-        "chunked_prefill_size",
-    ),
+    *("tp_size", "pp_size", "dp_size", "ep_size", "enable_dp_attention"),
+    *("max_running_requests", "max_total_tokens", "chunked_prefill_size"),
     *("cuda_graph_max_bs", "disable_cuda_graph", "speculative_algorithm", "speculative_num_draft_tokens"),
-    *("mamba_full_memory_ratio", "max_mamba_cache_size", "swa_full_tokens_ratio", "disable_radix_cache"),
+    *("mamba_full_memory_ratio", "max_mamba_cache_size", "mamba_ssm_dtype"),
+    *("swa_full_tokens_ratio", "disable_radix_cache"),
 )
 COMMAND = options_of(
     same_names(*SETTINGS)
     | {"--tp": "tp_size", "--dp": "dp_size", "--ep": "ep_size", "--pp": "pp_size", "--model": "model_path"}
     | {"--tensor-parallel-size": "tp_size", "--data-parallel-size": "dp_size"}
 )
-_TWICE = ("weights", "pool_tokens", "cache", "keys", "values", "graphs")
+_TWICE = (
+    *("free", "free_after_load", "weights", "free_after_pool", "graphs"),
+    *("pool_tokens", "cache", "keys", "values"),
+)
 """What a draft model prints after the model itself has."""
 
 FORMAT = Format(
