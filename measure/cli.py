@@ -213,13 +213,13 @@ def _compare(arguments: argparse.Namespace) -> int:
 def _calibrate(arguments: argparse.Namespace) -> int:
     from measure.calibrate import calibrate, disagreeing, keep, profile_text
 
-    profile = calibrate(arguments.output)
+    profile, disagree = calibrate(arguments.output), disagreeing(arguments.output)
     path = keep(profile, arguments.name or "", arguments.save)
     if arguments.json:
         print(to_json(profile))
         return DONE
     print(profile_text(profile))
-    for row in disagreeing(arguments.output):
+    for row in disagree:
         print(f"Exact, so not fitted: {row['case']}, {row['quantity']} is {row['ratio']:.4g} × its prediction.")
     option = f"--engine {profile.subject.engine} --profile {shlex.quote(str(arguments.save or path.stem))}"
     print(f"\nKept as {path}. Use it: kvbudget plan {option} …")

@@ -160,7 +160,9 @@ CHECKS: Mapping[str, Callable[[Rows], Checked]] = {
     "Cache tensors have the bytes that the formula says.": _exact,
     "A model writes the same tokens with a cache and without.": _same_tokens,
     "Without a cache time grows: the more tokens, the larger the ratio.": _time_grows,
-    "Without a cache the peak grows: the more tokens, the larger the ratio.": _peak_grows,
+    "Without a cache the peak grows: the more tokens, the larger the ratio (eager, logits of every position).": (
+        _peak_grows
+    ),
     "A prompt's token is cheaper than a generated one.": _phases,
     "A larger batch makes more tokens a second, and each request waits longer.": _batches,
     f"4 bits with one scale a tensor ruin a model (perplexity {COLLAPSE} times as high).": _collapse,

@@ -4,13 +4,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 from planner.errors import BadFile
-from planner.units import shorten_path
+from planner.units import shorten, shorten_path
 
 FOLDER_VARIABLE = "KVBUDGET_MEASUREMENTS"
 """Names another folder than ``measurements`` in the working one."""
@@ -23,6 +25,10 @@ KILLED = "(SIGKILL)."
 """How the reason of a case ends whose process was killed, by the system or by anyone."""
 _BEGINS = '{"'
 """How a record's line begins: one that begins so and is no JSON was cut short."""
+_MEASURES = ("_bytes", "_s", "_share", "_ratio")
+"""How a row's keys end whose values are numbers."""
+_BEYOND = 2**63
+"""No size and no count is as large."""
 _COUNTS = ("device_bytes", "threads", "seed")
 """Conditions that are whole numbers; the others are words."""
 
@@ -166,12 +172,27 @@ def _records(file: Path) -> Iterator[Record | None]:
                 yield None
                 continue
             raise BadFile(
-                f"{shorten_path(file)}, line {number} is not a record of a measurement: {error}. Move the file away."
+                f"{shorten_path(file)}, line {number} is not a record of a measurement: {_why(error)}. Take that line "
+                "out; the others stay."
             ) from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return "it is no JSON"
+        case KeyError():
+            return f"it has no {error.args[0]}"
+        case RecursionError():
+            return "it is nested too deeply"
+        case _:
+            return shorten(str(error))
 
 
 def _record(values: Any) -> Record:
     """*values* as a record; raises TypeError, ValueError or KeyError where it is none."""
+    if not isinstance(values, dict):
+        raise TypeError("it is no object")
     kinds = {"experiment": str, "case": str, "settings": dict, "conditions": dict, "date": str, "rows": list}
     for name, kind in kinds.items():
         if not isinstance(values[name], kind):
@@ -181,15 +202,21 @@ def _record(values: Any) -> Record:
     for key, value in values["conditions"].items():
         if not isinstance(value, int if key in _COUNTS else str):
             raise TypeError(f"{key} is {value!r}")
-    _check(values.get("seconds"), "seconds")
-    for row in values["rows"]:
-        for key, value in row.items():
-            if key not in MAY_FALL:
-                _check(value, key)
+    datetime.fromisoformat(values["date"])
+    for row in ({"seconds": values["seconds"]}, *values["rows"]):
+        check_row(row)
     return Record(**values | {"outcome": Outcome(values["outcome"]), "rows": tuple(values["rows"])})
 
 
-def _check(value: Any, key: str) -> None:
-    """Raises ValueError for a number that no instrument reads."""
-    if isinstance(value, int | float) and value < 0:
-        raise ValueError(f"{key} is {value}")
+def check_row(row: Row) -> None:
+    """Raises ValueError for a value that no instrument reads: a number that is none, too large or below zero."""
+    for key, value in row.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_measure = key.endswith(_MEASURES) or key.startswith(("predicted_", "measured_"))
+        if not (_is_possible(value, key) if is_number else value is None or not is_measure):
+            raise ValueError(f"{key} is {shorten(repr(value))}")
+
+
+def _is_possible(value: float, key: str) -> bool:
+    is_there = value < _BEYOND if isinstance(value, int) else isfinite(value)
+    return is_there and (value >= 0 or key in MAY_FALL)

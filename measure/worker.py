@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from measure.memory_ends import memory_ends
-from measure.records import KILLED, Case, Outcome
+from measure.records import KILLED, Case, Outcome, check_row
 from measure.setup import Setup
 from planner.errors import PlannerError
 
@@ -115,6 +115,11 @@ def run_to_end(run: Callable[[], Iterator[Message]], send: Callable[[Message], N
     processors = Processors()
     try:
         for message in run():
+            if isinstance(message, dict):
+                try:
+                    check_row(message)
+                except ValueError as error:
+                    return Ended(outcome=Outcome.FAILED, reason=f"{error}, which is no reading.")
             send(message)
     except PlannerError as error:
         return Ended(outcome=Outcome.FAILED, reason=str(error))

@@ -16,7 +16,8 @@ from measure.rows import Rows
 from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import to_csv, to_json, to_markdown
-from planner.units import GIB
+from planner.presets import find_device
+from planner.units import GIB, format_bytes, parse_bytes
 from ui.draw import draw
 from ui.html_table import html_table, swatches
 from ui.measure_charts import FILLS, SIGNS, identity_chart
@@ -160,8 +161,10 @@ def on_machine(choices: Choices, machine: dict[str, Any]) -> Choices:
 
 
 def _card(choices: Choices) -> str:
-    """The device of a plan as it was asked for."""
-    return choices.device or choices.memory or "no card"
+    """The device of a plan in words."""
+    if choices.device:
+        return find_device(choices.device).title
+    return format_bytes(parse_bytes(choices.memory)) if choices.memory else "no card"
 
 
 def _use(asked: Choices, folder: Path) -> None:

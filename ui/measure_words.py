@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from measure.findings import Finding
-from planner.units import GIB, format_bytes, format_count
+from planner.units import GIB, counted, format_bytes, format_count
 
 STOPPED = 130
 
@@ -15,9 +15,10 @@ def size_words(one: Finding, value: float) -> str:
 
 
 def hardware_title(found: Mapping[str, Any]) -> str:
-    """``2 CPU cores, no GPU``, or the card's name."""
+    """``AMD EPYC, 2 cores, no GPU``, or the card's name."""
     if found["kind"] == "cpu":
-        return f"{found['cores']} CPU core{'s' if found['cores'] != 1 else ''}, no GPU"
+        name = str(found["title"]).rpartition(", ")[0]  # after it come the threads that PyTorch uses
+        return f"{name}, {counted(found['cores'], 'core')}, no GPU"
     return f"{found['title']}, one of {found['cards']} cards" if found["cards"] > 1 else str(found["title"])
 
 

@@ -21,7 +21,16 @@ from measure.running import loading_bytes
 from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, module_states, storage_bytes, tensor_bytes
 from measure.worker import Message
-from planner.architecture import Architecture, Attention, CompressedAttention, LatentAttention, Mixer, Recurrence
+from planner import presets
+from planner.architecture import (
+    Architecture,
+    Attention,
+    CompressedAttention,
+    CrossAttention,
+    LatentAttention,
+    Mixer,
+    Recurrence,
+)
 
 NAME = "cache-size"
 
@@ -66,8 +75,21 @@ MODELS = (
     "qwen3.5-0.8b",
     "qwen3-coder-next",
     "recurrentgemma-2b",
+    "phi-3-mini-4k",
+    "gemma-4-e4b",
+    "llama-4-scout",
+    "kimi-linear-48b-a3b",
+    "minimax-text-01",
+    "nemotron-h-8b",
+    "rwkv-4-7b",
 )
 """The smallest preset of each kind of layer that the library has, and of the most used families."""
+NOT_READ = {
+    "llama-3.2-11b-vision": "its cross-attention keeps an image's keys and values, and the prompts here are text",
+    "yuan2-2b": "transformers has no class of it",
+    "xlstm-7b": "its states are tensors of a fixed size in Python loops that take minutes a prompt on a CPU",
+}
+"""Presets of the kinds that no model above has, and why each is not read."""
 SHAPES = ((1, 1), (1, 48), (1, 96), (3, 33))
 """Batch × tokens: below and above a small copy's window of 64."""
 QUICK = (
@@ -145,12 +167,20 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
         )
     chart = identity(rows, "predicted_bytes", "measured_bytes", "cache, bytes", "model")
     return Report(
-        tables=(Table(rows=rows, chart=chart),),
+        tables=(Table(rows=rows, chart=chart), Table(name="not-read", rows=[] if setup.model else _not_read())),
         lesson=f"{lesson}.",
         disagreements=tuple(
             f"{row['model']}, {row['batch']} × {row['tokens']} tokens: {row['difference_bytes']:+,} B" for row in wrong
         ),
     )
+
+
+def _not_read() -> list[dict[str, Any]]:
+    found = ((presets.find_model(name), reason) for name, reason in NOT_READ.items())
+    return [
+        {"model": one.title, "kinds": attention_kinds(presets.load_preset(one.name)), "reason": why}
+        for one, why in found
+    ]
 
 
 def _chosen(settings: Settings, setup: Setup) -> Setup:
@@ -182,6 +212,8 @@ def _kind(mixer: Mixer) -> str:
             return "latent"
         case CompressedAttention():
             return "compressed"
+        case CrossAttention():
+            return "cross"
         case Recurrence():
             return mixer.kind.replace("_", " ")
         case _:

@@ -65,12 +65,13 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
 def temperatures(running: Running) -> Iterator[dict[str, Any]]:
     """The first candidates for the next word at each temperature; a ratio of two falls to its T-th root."""
     logits, _ = running.forward(ids_of(running, MILK))
-    order = logits[0].argsort(descending=True)[:CANDIDATES]
+    whole = logits[0].cpu().double()  # Apple's GPUs have no such numbers
+    order = whole.argsort(descending=True)[:CANDIDATES]
     tokenizer = running.loaded.tokenizer
     words = [tokenizer.decode([token]).strip() if tokenizer else str(token) for token in order.tolist()]
-    plain = logits[0].double().softmax(-1)[order]
+    plain = whole.softmax(-1)[order]
     for temperature in TEMPERATURES:
-        shares = (logits[0].double() / temperature).softmax(-1)[order]
+        shares = (whole / temperature).softmax(-1)[order]
         yield {
             "kind": "temperature",
             "temperature": temperature,

@@ -180,10 +180,14 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             f"digits that it prints, in {counted(len(rows), 'start')}"
         )
         if ranges:
-            lesson += f"; the compute buffer lies within its assumed range in {sum(ranges)} of {len(ranges)}"
+            farthest = max(map(_compute_ratio, rows), key=lambda ratio: max(ratio, 1 / ratio))
+            lesson += (
+                f"; the compute buffer lies within its assumed range in {sum(ranges)} of {len(ranges)} and is "
+                f"{farthest:.2f} times the expected one where it is farthest from it"
+            )
         lesson += "."
     chart = identity(pairs, "predicted", "measured", "bytes, tokens or blocks", "what") if pairs else None
-    outside = [row for row in rows if row.get("compute_within") is False]
+    unequal = [row for row in rows if "compute_within" in row and _compute_ratio(row) != 1]
     return Report(
         tables=(Table(rows=rows, chart=chart),),
         lesson=lesson,
@@ -191,11 +195,17 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             *(f"{pair['what']}: {pair['measured'] - pair['predicted']:+,}" for pair in wrong),
             *(
                 f"compute buffer of {row['engine']} {row['slots']} × {row['cache']}: "
-                f"{row['measured_compute_bytes'] / row['predicted_compute_bytes']:.2f} times the expected one"
-                for row in outside
+                f"{_compute_ratio(row):.2f} times the expected one, "
+                f"{'within' if row['compute_within'] else 'outside'} its range"
+                for row in unequal
             ),
         ),
     )
+
+
+def _compute_ratio(row: dict[str, Any]) -> float:
+    """Measured ÷ expected; 1 where an engine prints no such buffer."""
+    return float(row.get("measured_compute_bytes", 1) / row.get("predicted_compute_bytes", 1))
 
 
 def _pair(row: dict[str, Any], key: str) -> dict[str, Any]:

@@ -150,6 +150,9 @@ def _lesson(rows: Sequence[dict[str, Any]]) -> str:
         f"Without a cache {tokens} tokens take {ratio:.1f} times as much memory beside the weights as with one: every "
         "step computes all positions and their logits again"
     )
+    last = list(peak_ratios(rows, "eager" if eager else "sdpa", "last").values())
+    if last:
+        lesson += f" ({last[-1]:.1f} times where the last position's logits alone are computed)"
     if eager and sdpa:
         lesson += f"; {sdpa[-1][1]:.1f} times with SDPA, which holds no score matrix"
     return f"{lesson}."

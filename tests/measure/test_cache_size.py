@@ -1,10 +1,14 @@
 """Cache tensors equal the planner's ``transformers`` engine, to the byte, for every kind of cache in the library."""
 
+from collections.abc import Iterable
+
 import pytest
 
 from measure.experiments import cache_size
+from measure.experiments.cache_size import attention_kinds
 from measure.records import Outcome, Record
 from measure.setup import Setup
+from planner import presets
 
 SETUP = Setup(dtype="bf16")
 LARGE = {
@@ -19,6 +23,13 @@ LARGE = {
     "olmoe-1b-7b",
     "glm-4.7-flash",
     "olmo-1b",
+    "phi-3-mini-4k",
+    "gemma-4-e4b",
+    "llama-4-scout",
+    "kimi-linear-48b-a3b",
+    "minimax-text-01",
+    "nemotron-h-8b",
+    "rwkv-4-7b",
 }
 """Their weights take seconds to draw."""
 NAMES = [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in cache_size.MODELS]
@@ -34,6 +45,28 @@ def test_the_cache_is_what_the_planner_says(name: str) -> None:
 
 def test_25_architectures_are_compared_in_the_fast_suite() -> None:
     assert len(set(cache_size.MODELS) - LARGE) >= 25
+
+
+@pytest.mark.slow
+def test_every_kind_of_cache_is_read_or_has_a_reason() -> None:
+    """Over all presets that have layers; the kinds of a small copy are the whole model's."""
+
+    def kinds(names: Iterable[str]) -> set[str]:
+        return {kind for name in names for kind in attention_kinds(presets.load_preset(name)).split(" + ")}
+
+    has_layers = [preset.name for preset in presets.models() if "model_type" in preset.config]
+    read, reasoned = kinds(cache_size.MODELS), kinds(cache_size.NOT_READ)
+    assert kinds(has_layers) == read | reasoned
+    assert all(kinds([name]) - read for name in cache_size.NOT_READ)
+
+
+def test_the_report_says_what_is_not_read_and_why() -> None:
+    _, not_read = cache_size.report([], SETUP).tables
+    assert [row["model"] for row in not_read.rows] == ["Llama-3.2-11B-Vision", "Yuan2-2B", "xLSTM-7B"]
+    assert [row["kinds"] for row in not_read.rows] == [
+        "grouped + cross", "multi-head + localized filtering", "mlstm",
+    ]  # fmt: skip
+    assert all(row["reason"] for row in not_read.rows)
 
 
 def test_a_window_keeps_the_prompts_storage_behind_a_view() -> None:

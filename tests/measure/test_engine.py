@@ -34,7 +34,10 @@ def test_llama_cpp_prints_what_is_planned(tmp_path: Path) -> None:
     path = tiny_gguf.write(tmp_path / "tiny.gguf")
     setup = Setup(model=str(path))
     report = trial(engine, [case(BINDINGS, 1, "f16"), case(BINDINGS, 4, "q8_0")], setup)
-    assert report.disagreements == ()
+    assert [said.partition(":")[0] for said in report.disagreements] == [
+        f"compute buffer of {BINDINGS} {shape}" for shape in ("1 × f16", "4 × q8_0")
+    ]
+    assert all(said.endswith(" times the expected one, within its range") for said in report.disagreements)
     assert (
         "xllamacpp printed 6 of 6 figures as planned, once rounded to the digits that it prints, in 2 starts"
         in report.lesson

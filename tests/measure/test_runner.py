@@ -161,6 +161,8 @@ def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
         '"text"',
         json.dumps(asdict(RECORD) | {"rows": [1]}),
         json.dumps(asdict(RECORD) | {"date": None}),
+        json.dumps(asdict(RECORD) | {"date": "yesterday"}),
+        *(json.dumps(asdict(RECORD) | {"rows": [{"peak_bytes": odd}]}) for odd in (10**400, float("nan"), "9", [9])),
         json.dumps(asdict(RECORD) | {"outcome": "maybe"}),
         json.dumps(asdict(RECORD) | {"more": 1}),
         json.dumps(asdict(RECORD) | {"seconds": -1.0}),
@@ -174,8 +176,31 @@ def test_a_line_cut_short_is_passed_over_and_closed(tmp_path: Path) -> None:
 )
 def test_a_foreign_line_is_one_sentence(tmp_path: Path, line: str) -> None:
     (tmp_path / "a.jsonl").write_text(f"{line}\n", encoding="utf-8")
-    with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement: .+\. Move the file away\.$"):
+    with pytest.raises(PlannerError, match=r"line 1 is not a record of a measurement: .+\. Take that line out"):
         read(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("[]", "it is no object"),
+        ("{}", "it has no experiment"),
+        ("garbage", "it is no JSON"),
+        ("[" * 100_000, "it is nested too deeply"),
+        (json.dumps(asdict(RECORD) | {"rows": [{"peak_bytes": float("nan")}]}), "peak_bytes is nan"),
+    ],
+)
+def test_what_is_wrong_with_a_line_is_said_in_words(line: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(PlannerError, match=f"measurement: {why}\\. Take"):
+        read(tmp_path / "a.jsonl")
+
+
+def test_what_is_no_number_is_no_reading() -> None:
+    sent: list[object] = []
+    ended = worker.run_to_end(lambda: iter([{"divergence": 0.5}, {"divergence": float("nan")}]), sent.append)
+    assert sent == [{"divergence": 0.5}]
+    assert (ended.outcome, ended.reason) == (Outcome.FAILED, "divergence is nan, which is no reading.")
 
 
 def test_what_is_no_file_of_records_is_one_sentence(tmp_path: Path) -> None:

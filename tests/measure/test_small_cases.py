@@ -79,7 +79,7 @@ class _Pupil:
 
 def record(outcome: Outcome, others_share: float | None = None) -> Record:
     return Record(
-        experiment="batching", case="x", settings={}, conditions={}, outcome=outcome, date="2026", seconds=1.0,
+        experiment="batching", case="x", settings={}, conditions={}, outcome=outcome, date="2026-11-30", seconds=1.0,
         rows=({"tokens": 1},), others_share=others_share,
     )  # fmt: skip
 

@@ -62,7 +62,7 @@ def test_without_the_trained_one_the_most_measured_is_shown_and_named(tmp_path: 
 def test_a_busy_machine_is_named_beside_its_times(tmp_path: Path) -> None:
     for share, case in ((0.1, "one"), (0.63, "two")):
         record = Record(
-            experiment="batching", case=case, settings={}, conditions=HERE, outcome=Outcome.MEASURED, date="2026",
+            experiment="batching", case=case, settings={}, conditions=HERE, outcome=Outcome.MEASURED, date="2026-11-30",
             seconds=9.0, rows=(step(1, 10.0, TITLE),), others_share=share,
         )  # fmt: skip
         append(record, tmp_path / "batching.jsonl")

@@ -64,7 +64,7 @@ def test_before_anything_is_measured_it_says_what_it_found_and_how_long_it_takes
     app = open_app(PAGE)
     assert "Check the predictions on this machine" in app.title[0].value
     said = words(app)
-    assert "**2 CPU cores, no GPU** · 24.0 GiB, 20.0 free now · torch 2.13.0" in said
+    assert "**AMD EPYC, 2 cores, no GPU** · 24.0 GiB, 20.0 free now · torch 2.13.0" in said
     assert "Also there: browser 1.00 GiB." in said
     assert "run of everything took 10 minutes on two quiet cores" in said
     app.selectbox(key="experiment").select("cache-size").run()
@@ -103,7 +103,7 @@ def test_a_profile_is_kept_and_the_plan_says_where_it_was_measured(
     app = open_app(PAGE)
     assert 'context and libraries</td><td class="kv-text">0.37 GiB' in words(app)
     before = app.selectbox(key="device").value
-    assert "used, the plan has its 20.00GiB in place of " in words(app)
+    assert "used, the plan has its 20.00 GiB in place of " in words(app)
     app.button(key="keep_profile").click().run()
     assert "Kept as **intel-r-xeon-r-2-threads-transformers-5.24**" in words(app)
     assert app.selectbox(key="device").value == before

@@ -183,7 +183,17 @@ def _watch(folder: Path) -> None:
     left = "" if state.seconds_left is None else f" · about {duration(state.seconds_left)} left"
     what = f"{state.case} · {state.done:.0f} of {state.total}{left}" if state.total else "Loading the libraries …"
     st.progress(min(1.0, state.done / state.total) if state.total else 0.0, text=what)
-    st.button("Stop", key="stop", icon=":material/stop:", on_click=measure_run.stop, args=(run,))
+    is_stopping = st.session_state.get("_stopping") == run.pid
+    st.button(
+        "Stopping …" if is_stopping else "Stop", key="stop", icon=":material/stop:", on_click=_stop, args=(run,),
+        disabled=is_stopping,
+    )  # fmt: skip
+
+
+def _stop(run: measure_run.Run) -> None:
+    """It ends once its case has, which a busy machine takes seconds for."""
+    st.session_state["_stopping"] = run.pid
+    measure_run.stop(run)
 
 
 _DRAFT_HELP = (
