@@ -96,6 +96,11 @@ def draft_points(
     return found
 
 
+def fastest(points: Sequence[DraftPoint]) -> DraftPoint:
+    """The fastest of *points* but those that the model cannot check; the first is without a draft."""
+    return max((point for point in points if not point.warnings), key=lambda point: point.speedup)
+
+
 def draft_model(draft: Draft, model: Model) -> Model | None:
     """What drafting a token takes; ``None`` where nothing is computed to draft."""
     if draft.architecture is not None:

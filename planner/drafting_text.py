@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from planner.answer_words import if_it_did
-from planner.draft_trade import DraftPoint
+from planner.draft_trade import DraftPoint, fastest
 from planner.performance_presets import speculation_overhead
 from planner.speculation import Speculation
+from planner.speculation_text import if_words_were_same
 from planner.speed.drafting import BatchSpeculation
 from planner.units import counted, format_bytes, format_figure, format_pace, format_seconds
 
@@ -26,8 +27,11 @@ def speculation_text(result: Speculation) -> str:
     )
 
 
-def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str], fits: bool = True) -> str:
-    """Faster or slower for all requests together, as if it did where it does not fit; where the time of a pass goes."""
+def batch_speculation_text(
+    result: BatchSpeculation, warnings: Sequence[str], fits: bool = True, same_words: bool = True
+) -> str:
+    """Faster or slower for all requests together, as if it did where it does not fit or has other words than the model;
+    where the time of a pass goes."""
     overhead = speculation_overhead()
     first = (
         f"{_word(result.speedup)} for {counted(result.users, 'request')} together: {_range(result)} times the speed "
@@ -35,7 +39,7 @@ def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str], fi
     )
     return "\n".join(
         [
-            if_it_did(first, fits),
+            if_it_did(if_words_were_same(first, same_words), fits),
             "",
             f"  each of them              {format_pace(result.tokens_per_s_user)} tokens/s "
             f"({format_pace(result.tokens_per_s_user_low)} to {format_pace(result.tokens_per_s_user_high)})",
@@ -56,7 +60,7 @@ def batch_speculation_text(result: BatchSpeculation, warnings: Sequence[str], fi
 
 def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:
     """What the best draft gives and takes in a sentence, then every draft in a line."""
-    best = max(points, key=lambda point: point.speedup)
+    best = fastest(points)
     if best is points[0]:
         first = f"None of these drafts makes {counted(users, 'request')} faster."
     else:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planner.draft import EAGLE, MTP, NGRAM
-from planner.draft_trade import NONE, DraftPoint
+from planner.draft_trade import NONE, DraftPoint, fastest
 from planner.presets import find_model
 from planner.published_drafts import PublishedAcceptance
 from planner.speculation import Speculation
@@ -23,6 +23,15 @@ def verdict_title(speedup: float) -> str:
     if round(speedup, 2) == 1:
         return "No faster, no slower with a draft"
     return f"{'Faster' if speedup > 1 else 'Slower'}: {speedup:.2f} times the speed"
+
+
+def if_words_were_same(sentence: str, same_words: bool) -> str:
+    """*sentence* about a speed; of a draft with another vocabulary, that first.
+
+    >>> if_words_were_same("Faster: 1.19 times the speed", same_words=False)
+    'Another vocabulary. If it were the same: faster: 1.19 times the speed'
+    """
+    return sentence if same_words else f"Another vocabulary. If it were the same: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def together_sentence(found: BatchSpeculation, break_even: float | None, best: BatchSpeculation) -> str:
@@ -83,7 +92,7 @@ def users_sentence(points: Sequence[BatchSpeculation]) -> str:
 
 def trade_sentence(points: Sequence[DraftPoint], users: int, asked_tokens: int) -> str:
     """What the fastest of the drafts takes of the context."""
-    plain, best = points[0], max(points, key=lambda point: point.speedup)
+    plain, best = points[0], fastest(points)
     each = "one user" if users == 1 else f"each of {users:,} users"
     if best.draft == NONE:
         return "None of these drafts makes it faster, so none is worth its memory."

@@ -199,6 +199,10 @@ def test_a_draft_in_another_vocabulary_is_warned_of_wherever_one_is_named(
     for words in ([*one, "llama-2-7b"], [*together, "--draft", "llama-2-7b=0.7"]):
         assert main(words) in (0, 1)
         said = capsys.readouterr().out
+        headline = said.removeprefix("It does not fit. If it did: ").lower()
+        assert headline.startswith(
+            ("another vocabulary. if it were the same: ", "none of these drafts makes 1 request")
+        )
         assert "cannot be checked token by token, and " in said
         assert ENGINE_WORDS[engine] in said
     assert main([*one, "llama-3.2-1b"]) in (0, 1)

@@ -145,13 +145,14 @@ def _alone(arguments: argparse.Namespace) -> int:
 
 def _together(arguments: argparse.Namespace) -> int:
     result, memory, warnings = _speculate_together(arguments)
+    same_words = not warnings
     warnings = warnings if memory.fits else (as_if(memory), *warnings)
     if arguments.json:
         print(to_json(asdict(result) | {"warnings": warnings}))
     else:
         from planner.drafting_text import batch_speculation_text
 
-        print(batch_speculation_text(result, warnings, memory.fits))
+        print(batch_speculation_text(result, warnings, memory.fits, same_words))
     return DONE if memory.fits else DOES_NOT_FIT
 
 

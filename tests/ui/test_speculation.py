@@ -93,6 +93,13 @@ def test_a_card_of_unknown_bandwidth_leaves_the_plain_formula(open_app: OpenApp)
     assert "What many users make of it is not said." in words(app)
 
 
+def test_a_draft_that_cannot_be_checked_is_the_title(open_app: OpenApp) -> None:
+    app = open_app(PAGE, drafter="a smaller model", draft_model="Qwen3-0.6B")
+    assert ":orange[:material/block:] Another vocabulary. If it were the same: " in app.title[0].value
+    assert "cannot be checked token by token, and most engines refuse it" in words(app)
+    assert "**EAGLE head** gives" in words(app)  # of those that can be
+
+
 def test_an_acceptance_that_is_no_share_is_named(open_app: OpenApp) -> None:
     assert "**acceptance** = `400`, which is not possible; it is back at 69." in words(open_app(PAGE, acceptance="400"))
 

@@ -1,6 +1,7 @@
 """Speculation: is a draft faster or slower, from when on, for how many users, and what context does it cost."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -17,6 +18,7 @@ from planner.speculation import speculate
 from planner.speculation_text import (
     WHAT_A_DRAFT_IS,
     alone_sentence,
+    if_words_were_same,
     speedup_range,
     together_sentence,
     verdict_title,
@@ -71,9 +73,9 @@ def main() -> None:
     wish = pace_fields(plan)
     try:
         pace, refusal = ready(plan, wish), None
-        drafting = _drafting(plan, pace, kind, sibling, cost)
+        drafting, warnings = _drafting(plan, pace, kind, sibling, cost)
     except PlannerError as error:
-        pace, drafting, refusal = None, None, error
+        pace, drafting, warnings, refusal = None, None, (), error
     if kind == COST:
         _alone(top, acceptance, tokens, cost)
     elif drafting is None or pace is None or refusal is not None:
@@ -81,7 +83,7 @@ def main() -> None:
             page.refused(type(refusal)(f"{refusal} *A stated cost* works without."))
         return
     else:
-        _together(top, drafting, pace, acceptance, tokens)
+        _together(top, drafting, pace, acceptance, tokens, warnings)
         with top:
             page.as_if_it_fitted(pace.answer)
     if pace is not None and drafting is not None:
@@ -106,14 +108,14 @@ def _draft(plan: ServerPlan, kind: str, sibling: str) -> Draft:
     return draft
 
 
-def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float) -> Drafting:
-    drafter = None
+def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float) -> tuple[Drafting, tuple[str, ...]]:
+    """What drafts, and what is wrong with it as a draft of the model."""
+    drafter, warnings = None, ()
     if kind != COST:
         draft = _draft(plan, kind, sibling)
-        for warning in draft_warnings(draft, pace.chosen.architecture, pace.chosen.deployment):
-            st.caption(f":material/info: {in_fields(warning)}")
+        warnings = draft_warnings(draft, pace.chosen.architecture, pace.chosen.deployment)
         drafter = draft_model(draft, pace.model)
-    return Drafting(
+    found = Drafting(
         model=pace.model,
         constants=pace.constants,
         context_tokens=pace.context_tokens,
@@ -121,13 +123,17 @@ def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float
         draft=drafter,
         draft_cost=cost if drafter is None else None,
     )
+    return found, warnings
 
 
-def _title(speedup: float, sentence: str, numbers: tuple[tuple[str, str, str], ...], fits: bool = True) -> None:
-    icon = ":green[:material/trending_up:]" if speedup >= 1 else ":orange[:material/trending_down:]"
-    if not fits:
-        icon = ":orange[:material/block:]"
-    st.title(f"{icon} {if_it_did(verdict_title(speedup), fits)}", anchor=False)
+def _icon(speedup: float, is_real: bool) -> str:
+    if not is_real:
+        return ":orange[:material/block:]"
+    return ":green[:material/trending_up:]" if speedup >= 1 else ":orange[:material/trending_down:]"
+
+
+def _title(title: str, icon: str, sentence: str, numbers: tuple[tuple[str, str, str], ...]) -> None:
+    st.title(f"{icon} {title}", anchor=False)
     st.markdown(f"{WHAT_A_DRAFT_IS} {sentence}")
     with st.grid(4, min_column_width=150):
         for label, value, beneath in numbers:
@@ -139,7 +145,8 @@ def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: in
     best = result.best_draft_tokens
     with top:
         _title(
-            result.speedup,
+            verdict_title(result.speedup),
+            _icon(result.speedup, is_real=True),
             alone_sentence(result),
             (
                 ("Times the speed", f"{result.speedup:.2f}", speedup_range(result)),
@@ -153,14 +160,20 @@ def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: in
 
 
 def _together(
-    top: st.delta_generator.DeltaGenerator, drafting: Drafting, pace: Pace, acceptance: float, tokens: int
+    top: st.delta_generator.DeltaGenerator,
+    drafting: Drafting,
+    pace: Pace,
+    acceptance: float,
+    tokens: int,
+    warnings: Sequence[str],
 ) -> None:
     users = pace.users
     found = drafting.at(users, acceptance, tokens)
     best, even = best_length(drafting, users, acceptance), break_even_acceptance(found)
     with top:
         _title(
-            found.speedup,
+            if_it_did(if_words_were_same(verdict_title(found.speedup), not warnings), pace.answer.fits),
+            _icon(found.speedup, pace.answer.fits and not warnings),
             together_sentence(found, even, best),
             (
                 ("Times the speed", f"{found.speedup:.2f}", speedup_range(found)),
@@ -168,8 +181,9 @@ def _together(
                 ("Best length", f"{best.draft_tokens}" if best.draft_tokens else "none", f"{best.speedup:.2f} times"),
                 ("Pays from", _percent(even), "accepted"),
             ),
-            pace.answer.fits,
         )
+        for warning in warnings:
+            st.caption(f":material/info: {in_fields(warning)}")
     alphas, lengths = _axes(acceptance, tokens)
     who = "one user" if users == 1 else f"{users:,} users together"
     _map(together_map(drafting, users, alphas, lengths), acceptance, tokens, f"{who}, with all that engines spend")
