@@ -88,7 +88,7 @@ def table_text(cells: Sequence[TableRow]) -> str:
 
 def listing_text(rows: Sequence[Row]) -> str:
     """Columns of the short fields, long ones over several lines; sources and aliases are in ``--json``."""
-    hidden = {"aliases", "source", "memory_source"}
+    hidden = {"aliases", "confirmed_by", "source", "memory_source"}
     header = [key for key in rows[0] if key not in hidden]
     columns = [[key, *(_field(key, row[key]) for row in rows)] for key in header]
     cells = [

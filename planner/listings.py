@@ -8,6 +8,7 @@ from planner.engines import ENGINES, find_engine
 from planner.export import Row
 from planner.profile_files import load_profile, profile_paths
 from planner.quality import quality_series
+from planner.second_sources import confirmed_by
 
 
 def model_rows() -> list[Row]:
@@ -21,6 +22,7 @@ def model_rows() -> list[Row]:
             "licence": preset.licence,
             "aliases": list(preset.aliases),
             "source": preset.source,
+            "confirmed_by": list(confirmed_by(preset.name)),
         }
         for preset in presets.models()
     ]

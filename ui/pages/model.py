@@ -10,6 +10,7 @@ from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
 from planner.model_facts import RoleFact, loaded_sum, published_sentence, published_terms, role_facts
 from planner.presets import ModelPreset, find_model
+from planner.second_sources import confirmed_by
 from planner.units import format_bytes, format_parameters, format_rate
 from ui import own_config, page
 from ui.html_table import html_table
@@ -111,6 +112,8 @@ def _sources(chosen: Chosen, preset: ModelPreset | None) -> None:
     if preset.parameters_note:
         st.markdown(preset.parameters_note)
     st.markdown(f"Source: {preset.source}, read on {preset.retrieved}.")
+    for other in confirmed_by(preset.name):
+        st.markdown(f"Confirmed by {other}.")
     if preset.aliases:
         names = ", ".join(f"`{name}`" for name in (preset.name, *preset.aliases[:SHOWN_NAMES]))
         st.markdown(f"Also found as {names}.")
