@@ -6,6 +6,7 @@ from dataclasses import replace
 from planner import presets
 from planner.budget import OUTSIDE, RankBudget, prepare
 from planner.choices import Choices, choose
+from planner.deployment import CPU
 from planner.errors import PlannerError
 from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP, cards, is_host, on_cards
@@ -43,6 +44,8 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
     if told.device is not None or told.memory is not None or told.devices is not None:
         return Cards(choices=told)
     if start.engine in LLAMA_CPP:
+        if (machine := _machine(start, told)) is not None:
+            return machine
         told = _with_stages(start, told)
     free = [found for found in _free_by_card(start) if start.engine in LLAMA_CPP]
     if len({round(found.value / GIB) for found in free}) > 1:
@@ -59,6 +62,16 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         memory = f"{min(found.value for found in free) // MIB}MiB"
         return Cards(choices=replace(told, memory=memory), notes=(f"Counted with the {memory} that were free.",))
     return next(_concluded(start, told), None)
+
+
+def _machine(start: Start, told: Choices) -> Cards | None:
+    """A machine without a card, by the main memory that was free on it: it is the only device that is named."""
+    free = [reading for reading in start.named("free") if is_host(reading.rank)]
+    if not free or any(cards(start, name) for name in ("free", "card", "weights", "cache", "compute")):
+        return None
+    memory = f"{free[-1].value // MIB}MiB"
+    note = f"It ran without a card: counted with the {memory} of main memory that were free."
+    return Cards(choices=replace(told, device=CPU, host_memory=memory), notes=(note,))
 
 
 def may_tell_card(start: Start, told: Choices) -> bool:

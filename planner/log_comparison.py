@@ -56,8 +56,18 @@ def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
     """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
     predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
     names = dict.fromkeys(reading.name for reading in start.readings)
-    rows = (_compared(_deciding(start, name), _ranks(start, name), predictions.get(name)) for name in names)
+    is_planned = chosen is not None and chosen.deployment.on_cpu
+    deciding = {name: _deciding(start, name) for name in names}
+    rows = (
+        _compared(reading, _ranks(start, name), _predicted(reading, predictions.get(name), is_planned))
+        for name, reading in deciding.items()
+    )
     return (*rows, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
+
+
+def _predicted(reading: Reading, found: Prediction | None, on_cpu: bool) -> Prediction | None:
+    """What lies in main memory is predicted only where there is no card beside it."""
+    return found if on_cpu or not is_host(reading.rank) else None
 
 
 def _ranks(start: Start, name: str) -> int:
@@ -92,8 +102,6 @@ def _beside_cards(start: Start, name: str) -> Iterator[Reading]:
 
 
 def _compared(reading: Reading, ranks: int, predicted: Prediction | None) -> Compared:
-    if is_host(reading.rank):
-        predicted = None
     if predicted is None:
         why = IN_MAIN_MEMORY if is_host(reading.rank) else NOTHING
         difference, value, match = None, None, Match.NONE
@@ -205,7 +213,7 @@ def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
 
 
 def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
-    """The buffers of all cards together; those in main memory are not compared."""
+    """The buffers of all cards together; those in main memory only where there is none."""
     found = ask(chosen)
     cards = chosen.deployment.pipeline_parallel
     kinds = {
@@ -213,6 +221,8 @@ def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
         "cache": [item for item in found.items if item.kind is Kind.CACHE],
         "compute": [item for item in found.items if item.name == "compute buffer"],
     }
+    if chosen.deployment.on_cpu:
+        kinds["output"] = [item for item in found.items if item.name == "output buffer"]
     return {
         name: one
         for name, items in kinds.items()

@@ -11,6 +11,7 @@ from typing import Any
 
 from planner import format_presets, presets
 from planner.choices import Choices
+from planner.deployment import CPU
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
 from planner.formats import NumberFormat
@@ -173,11 +174,18 @@ def to_state(choices: Choices) -> dict[str, Any]:
     elif choices.device is None:
         state |= {"device": ANOTHER_SIZE, "memory": choices.memory or ""}
     else:
-        state["device"] = presets.find_device(choices.device).title
+        state["device"] = _device_title(choices.device)
     titles = {name: title for title, name in model_names().items()}
     if choices.model in titles:
         state["model"] = titles[choices.model]
     return state | weights_state(choices.weights) | cache_state(choices.kv_cache) | _draft_state(choices)
+
+
+def _device_title(device: str) -> str:
+    """Any machine without a card stands for one of which only the memory is said: that has a field of its own."""
+    if device != CPU:
+        return presets.find_device(device).title
+    return next(one.title for one in presets.devices().values() if one.vendor == CPU)
 
 
 def weights_state(name: str | None) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from planner.architecture import Architecture
-from planner.choices import Choices, choose_device
+from planner.choices import Choices, choose_cards
 from planner.log_report import LogReport
 from planner.logs.readings import Readings
 from ui import form, own_config
@@ -110,7 +110,7 @@ def card_words(choices: Choices) -> str:
     """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.64 GiB card``."""
     title = next((title for title, known in form.device_names().items() if known == choices.device), "")
     count = choices.card_count
-    return f"{count} × " * (count > 1) + (title or choose_device(choices.device, choices.memory).title)
+    return f"{count} × " * (count > 1) + (title or choose_cards(choices)[0].title)
 
 
 def _select(key: str, label: str, options: list[str], said: str) -> None:

@@ -10,10 +10,10 @@ LLAMA_CPP = ("llama_cpp", "ik_llama_cpp", "ollama")
 def is_host(device: str) -> bool:
     """Whether llama.cpp's name of a device is one of main memory.
 
-    >>> [is_host(name) for name in ("CPU", "CPU_Mapped", "CUDA_Host", "Host", "CUDA0", "")]
-    [True, True, True, True, False, False]
+    >>> [is_host(name) for name in ("CPU", "CPU_Mapped", "cpu", "CUDA_Host", "Host", "CUDA0", "")]
+    [True, True, True, True, True, False, False]
     """
-    return device.startswith("CPU") or device.endswith(("_Host", "_Mapped", "Host"))
+    return device.upper().startswith("CPU") or device.endswith(("_Host", "_Mapped", "Host"))
 
 
 def cards(start: Start, name: str) -> dict[str, Reading]:

@@ -11,6 +11,9 @@ from planner.choices import Choices, choose
 from planner.deployment import CPU
 from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
+from planner.log_comparison import Match
+from planner.log_report import report_log
+from planner.logs.read import read_log
 from planner.presets import load_preset
 from planner.units import GIB
 from planner.which import default_weights, devices_for, engines_on
@@ -98,3 +101,25 @@ def test_cards_for_a_model_are_cards() -> None:
     found = devices_for(replace(LAPTOP, device=None), load_preset("llama-3.1-8b"), default_weights("llama_cpp"))
     assert found
     assert all(presets.find_device(match.device_name).vendor != CPU for match in found)
+
+
+OLLAMA_LOG = """
+time=2026-02-21T14:13:56.395-06:00 level=INFO source=routes.go:1663 msg="Listening on 127.0.0.1:11434 (version 0.16.2)"
+time=2026-02-21T14:13:56.433-06:00 level=INFO source=types.go:60 msg="inference compute" id=cpu library=cpu compute="" \
+name=cpu description=cpu libdirs=ollama driver="" pci_id="" type="" total="15.8 GiB" available="13.8 GiB"
+print_info: general.name     = Meta Llama 3.1 8B Instruct
+print_info: file type   = Q4_K - Medium
+load_tensors:   CPU_Mapped model buffer size =  4685.30 MiB
+llama_context: n_ctx         = 4096
+llama_kv_cache_unified:        CPU KV buffer size =   512.00 MiB
+""".replace("\\\n", "")
+
+
+def test_a_log_without_a_card_is_planned_with_the_main_memory_that_was_free() -> None:
+    found = report_log(read_log(OLLAMA_LOG), Choices(model="", engine=""))
+    assert found.choices is not None
+    assert (found.choices.device, found.choices.host_memory) == ("cpu", f"{round(13.8 * 1024)}MiB")
+    rows = {row.name: row for row in found.readings}
+    assert rows["cache"].match is Match.EQUAL
+    # The file of the Instruct model has a table of rotary factors besides.
+    assert rows["weights"].value == pytest.approx(rows["weights"].predicted, rel=0.0015)

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from planner.choices import Choices
+from planner.choices import Choices, choose
 from planner.commands.plan import add_arguments
 from planner.formats import NumberFormat
 from ui import form
@@ -174,3 +174,10 @@ def test_every_option_survives_the_form_and_a_link(option: str) -> None:
     assert form.to_choices(found) == choices
     name = f"--{option.replace('_', '-')}"
     assert name in choices.command()
+
+
+def test_a_machine_of_which_only_the_memory_is_said_keeps_it() -> None:
+    """Its field stands beside that of any machine without a card, and the two give the same plan."""
+    asked = Choices(model="qwen3-8b", device="cpu", host_memory="13GiB", engine="ollama", weights="q4_k_m", context=100)
+    again = form.to_choices(form.to_state(asked))
+    assert choose(again).deployment.device == choose(asked).deployment.device

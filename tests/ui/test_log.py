@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from planner.choices import Choices
 from planner.log_report import report_log
 from planner.logs.read import read_log
+from tests.engines.test_without_card import OLLAMA_LOG
 from tests.test_log_report import FAILED, NOTHING_GIVEN
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_own_config import LLAMA
@@ -242,6 +243,11 @@ def test_odd_input_after_a_log_has_not_that_log_for_its_answer(open_app: OpenApp
     assert "14.01 GiB" not in words(app)
     app.text_area(key="log_text").set_value(FAILED).run()
     assert "14.01 GiB of cache short" in app.title[0].value
+
+
+def test_a_machine_without_a_card_is_planned_with_its_memory(open_app: OpenApp) -> None:
+    app = pasted(open_app, OLLAMA_LOG)
+    assert "PC without GPU, 13.80 GiB" in app.caption[0].value
 
 
 def test_another_engines_start_shows_its_readings(open_app: OpenApp) -> None:
