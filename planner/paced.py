@@ -118,6 +118,11 @@ def _check_split(architecture: Architecture, tensor_parallel: int, engine: str) 
         for mixer in layer.mixers:
             if isinstance(mixer, Attention):
                 heads_on_rank(mixer.num_key_value_heads, tensor_parallel, engine_name(engine))
+                if mixer.num_attention_heads % tensor_parallel:
+                    raise PlannerError(
+                        f"tensor_parallel = {tensor_parallel} does not go with {mixer.num_attention_heads} attention "
+                        f"heads: {engine_name(engine)} divides them evenly; choose a divisor."
+                    )
 
 
 def _contents(layers: Iterable[Layer]) -> tuple[int, int]:

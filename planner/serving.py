@@ -105,7 +105,7 @@ def serving_options(
     architecture: Architecture | None = None,
     measured: Sequence[MeasuredRate] = (),
 ) -> list[ServingOption]:
-    """Every split of the cards into replicas of 1, 2, 4 … of them that the engine can make, the largest rate first.
+    """Every split of the cards into equal replicas that the engine can make, the largest rate first.
 
     Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
     split the model is left out, but *measured* rates are of the cards as *choices* split them. *architecture* stands in
@@ -113,7 +113,7 @@ def serving_options(
     """
     architecture = architecture or load_model(choices.model, choices.online)
     constants = paced(choose(choices, architecture), speed_engine, measured).constants if measured else None
-    splits = [2**power for power in range(question.device_count.bit_length()) if question.device_count % 2**power == 0]
+    splits = [size for size in range(1, question.device_count + 1) if question.device_count % size == 0]
     tried = all_that_go(
         partial(_options, choices, question, speed_engine, parallel, architecture, constants) for parallel in splits
     )

@@ -215,3 +215,13 @@ def test_a_draft_without_a_possible_acceptance_is_refused(wish: str, capsys: pyt
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(("context", "code"), [(2_048, 0), (32_768, 1)])
+def test_drafts_weighed_exit_as_the_plan_of_the_best_does(
+    context: int, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["speculate", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--batch", "1", "--draft", "llama-3.2-3b=0.8"]
+    assert main([*words, "--context", f"{context}", "--json"]) == code
+    points = json.loads(capsys.readouterr().out)
+    assert max(points, key=lambda point: point["speedup"])["fits"] == (code == 0)

@@ -71,6 +71,13 @@ def test_replicas_for_a_rate() -> None:
     assert replace(option, rate_per_s=0.0).replicas_for(1.0) is None
 
 
+@pytest.mark.parametrize(("model", "splits"), [("smollm2-135m", {1, 3}), ("llama-3.1-8b", {1, 2})])
+def test_replicas_are_of_any_size_that_divides_the_heads(model: str, splits: set[int]) -> None:
+    """Six cards: nine query heads and three of keys go onto three; 32 and eight onto two."""
+    found = serving_options(replace(CHOICES, model=model), replace(QUESTION, device_count=6), "vllm")
+    assert {option.tensor_parallel for option in found} == splits
+
+
 def test_users_who_read_are_more_than_those_who_wait() -> None:
     """Little's law: rate · (latency + reading)."""
     waiting, reading = options()[1], options(think_s=30.0)[1]

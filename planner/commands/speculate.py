@@ -8,7 +8,7 @@ from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
 from planner.draft import METHODS
-from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points
+from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points, fastest
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.paced import paced
@@ -126,7 +126,7 @@ def _trade(arguments: argparse.Namespace) -> int:
         from planner.drafting_text import draft_points_text
 
         print(draft_points_text(points, arguments.batch))
-    return DONE
+    return DONE if fastest(points).fits else DOES_NOT_FIT
 
 
 def _alone(arguments: argparse.Namespace) -> int:
