@@ -36,7 +36,7 @@ class MeasuredRate:
 
 
 WHOLE_LAYERS = "llama"
-"""What the names of engines begin with that divide rows, whatever the heads are."""
+"""What the names of engines begin with that give every card whole layers."""
 _RUN_BY = {"minimum": "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
 
 
@@ -113,6 +113,11 @@ def _check_on_cards(architecture: Architecture, deployment: Deployment) -> None:
 def _check_split(architecture: Architecture, tensor_parallel: int, engine: str) -> None:
     """The engine whose speed it is must divide the heads so; memory alone asks for less."""
     if engine.startswith(WHOLE_LAYERS):
+        if tensor_parallel > 1:
+            raise PlannerError(
+                f"{engine_name(engine)} was measured with whole layers on each card, which take turns: its speed on "
+                "several cards is planned with --pipeline-parallel, not with --tensor-parallel."
+            )
         return
     for layer in architecture.layers:
         for mixer in layer.mixers:

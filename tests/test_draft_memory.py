@@ -221,7 +221,17 @@ def test_a_draft_without_a_possible_acceptance_is_refused(wish: str, capsys: pyt
 def test_drafts_weighed_exit_as_the_plan_of_the_best_does(
     context: int, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["speculate", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--batch", "1", "--draft", "llama-3.2-3b=0.8"]
+    words = [
+        "speculate",
+        "--model",
+        "llama-3.1-8b",
+        "--device",
+        "rtx-4090",
+        "--batch",
+        "1",
+        "--draft",
+        "llama-3.2-3b=0.8",
+    ]
     assert main([*words, "--context", f"{context}", "--json"]) == code
     points = json.loads(capsys.readouterr().out)
     assert max(points, key=lambda point: point["speedup"])["fits"] == (code == 0)
