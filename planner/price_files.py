@@ -50,6 +50,20 @@ def parse_prices(content: bytes, shown: str, is_csv: bool) -> dict[str, float]:
     return {name: price for name, (_, price) in found.items()}
 
 
+def of_known_speed(prices: Mapping[str, float]) -> tuple[dict[str, float], tuple[str, ...]]:
+    """*prices* of the devices whose speed can be planned, and a sentence that names the others where there are any.
+
+    Raises BadFile where no device is left.
+    """
+    unknown = [name for name in prices if presets.find_device(name).bandwidth_bytes_per_s is None]
+    if not unknown:
+        return dict(prices), ()
+    why = f"The bandwidth of {', '.join(unknown)} is not known, and so not what a token costs there"
+    if len(unknown) == len(prices):
+        raise BadFile(f"{why}: name a device from 'kvbudget devices' that has one.")
+    return {name: price for name, price in prices.items() if name not in unknown}, (f"{why}: left out.",)
+
+
 def prices_toml(prices: Mapping[str, float]) -> str:
     """A table that ``parse_prices`` reads back."""
     return "".join(f"{name} = {price!r}\n" for name, price in prices.items())

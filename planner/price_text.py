@@ -111,11 +111,20 @@ def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: s
         )
     notes = (
         drawn,
-        *first.notes,
+        *_engine_notes(offers),
         *_unnamed(currency),
         "In brackets: over the speed model's range; the price of as many such cards as the rate takes at either end.",
     )
     return "\n".join([*lines, *_columns(rows), *(f"Note: {note}" for note in notes)])
+
+
+def _engine_notes(offers: Sequence[RateOffer]) -> list[str]:
+    """Which settings of the engine decide; with the cards that they are of, where they differ."""
+    cards: dict[str, list[str]] = {}
+    for offer in offers:
+        for note in offer.notes:
+            cards.setdefault(note, []).append(offer.device)
+    return [note if len(cards) == 1 else f"{', '.join(names)}: {note}" for note, names in cards.items()]
 
 
 def _each(offer: Offer) -> tuple[float, float, float]:

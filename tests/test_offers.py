@@ -176,6 +176,18 @@ def test_what_is_no_table_of_prices_is_refused(content: bytes, is_csv: bool, sen
         parse_prices(content, "prices", is_csv=is_csv)
 
 
+def test_a_device_of_unknown_speed_is_left_out_and_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text("cpu-64gb = 0.1\nrtx-4090 = 0.4\n")
+    assert main(["cost", "--model", "llama-3.1-8b", "--prices", str(table)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("The cheapest that does it: GeForce RTX 4090, 0.40 an hour.")
+    assert said.endswith("The bandwidth of cpu-64gb is not known, and so not what a token costs there: left out.\n")
+    table.write_text("cpu-64gb = 0.1\n")
+    assert main(["cost", "--model", "llama-3.1-8b", "--prices", str(table)]) == 2
+    assert "name a device from 'kvbudget devices' that has one." in capsys.readouterr().err
+
+
 def test_a_device_that_is_not_known_is_named() -> None:
     with pytest.raises(UnknownName, match="Device 'rtx-9999' is not known"):
         parse_prices(b"rtx-9999 = 1", "prices.toml", is_csv=False)

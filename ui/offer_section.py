@@ -12,7 +12,7 @@ from planner.cost_text import money, offer_million, offer_name, offer_pace, offe
 from planner.errors import PlannerError
 from planner.offers import Offer, find_offers
 from planner.performance_presets import example_prices
-from planner.price_files import parse_prices, prices_toml
+from planner.price_files import of_known_speed, parse_prices, prices_toml
 from planner.units import format_figure, format_seconds
 from ui import fields, form, own_config
 from ui.cost_charts import offer_bars
@@ -65,7 +65,8 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
     elif price.is_example:
         currency = UNNAMED  # a table of one's own is not in the currency of an example
     try:
-        prices = dict(examples.prices) if is_example else parse_prices(text.encode(), TABLE, is_csv=False)
+        given = dict(examples.prices) if is_example else parse_prices(text.encode(), TABLE, is_csv=False)
+        prices, left_out = of_known_speed(given)
         model = own_config.architecture()
         offers = _searched(plan.choices, prices, engine, request, least or 0.0, longest, hash(model), model)
     except PlannerError as error:
@@ -85,7 +86,7 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
                 "the week: type the cards that you can have, and what an hour of one costs you."
             )
         else:
-            st.caption(f"For {tried}.")
+            st.caption(" ".join([f"For {tried}.", *left_out]))
 
 
 @st.cache_data(max_entries=32, show_spinner="Trying every card of the table …")

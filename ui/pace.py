@@ -175,7 +175,7 @@ def ready(plan: ServerPlan, wish: PaceWish) -> Pace:
     if device.bandwidth_bytes_per_s is None and (profile is None or profile.speed is None):
         raise NoAnswer(
             f"How fast {device.title} reads its memory is not known, and that decides the speed: "
-            "choose a card by its name in the set-up."
+            "choose a card by its name in the set-up, or a profile that timed this machine, as the page Measure makes."
         )
     try:
         found, problem = paced(chosen, wish.engine), ""

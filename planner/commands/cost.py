@@ -1,11 +1,10 @@
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from planner.answer import answer, beyond_model
-from planner.architecture import Architecture
 from planner.batching.targets import Target
 from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
@@ -23,7 +22,7 @@ from planner.model_files import load_model
 from planner.offers import Offer, find_offers
 from planner.paced import paced
 from planner.performance_presets import power_share
-from planner.price_files import load_prices
+from planner.price_files import load_prices, of_known_speed
 from planner.rate_offers import RateOffer, find_rate_offers
 from planner.served import USUAL_SLOTS
 from planner.server_shape import ShapeWish, server_shape
@@ -103,9 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Give --device and --price for one kind of card, or --prices FILE for the cheapest of many.")
     if arguments.prices is None:
         return _one_card(arguments)
-    question = _question(arguments) if arguments.rate is not None else None
-    rated = [] if question is None else _rate_offers(arguments, question)
-    plain = _offers(arguments) if arguments.rate is None else []
+    prices, left_out = of_known_speed(load_prices(arguments.prices))
+    question = _question(arguments, prices) if arguments.rate is not None else None
+    rated = [] if question is None else _rate_offers(arguments, prices, question)
+    plain = _offers(arguments, prices) if arguments.rate is None else []
     if arguments.format == "text":
         from planner.price_text import offers_text, rate_offers_text
 
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             drawn = drawn_words(question.trace, arguments.prompt, arguments.output, arguments.sigma)
             text = rate_offers_text(rated, arguments.rate, arguments.currency, drawn)
-        write(f"{text}\n", arguments.save, "--save")
+        write("\n".join([text, *(f"Note: {words}" for words in left_out), ""]), arguments.save, "--save")
     else:
         offers: Sequence[Offer | RateOffer] = plain or rated
         rows = [_row(offer) | {"currency": arguments.currency} for offer in offers]
@@ -167,12 +167,12 @@ def _cost(arguments: argparse.Namespace) -> tuple[Cost, bool]:
     return replace(result, warnings=(*as_if_it_fitted, *beyond)), memory.fits
 
 
-def _offers(arguments: argparse.Namespace) -> list[Offer]:
+def _offers(arguments: argparse.Namespace, prices: Mapping[str, float]) -> list[Offer]:
     return find_offers(
         choices_from(
             arguments, context=arguments.prompt + arguments.output if arguments.context is None else arguments.context
         ),
-        load_prices(arguments.prices),
+        prices,
         speed_engine=speed_engine(arguments),
         prompt_tokens=arguments.prompt,
         output_tokens=arguments.output,
@@ -181,13 +181,15 @@ def _offers(arguments: argparse.Namespace) -> list[Offer]:
     )
 
 
-def _question(arguments: argparse.Namespace) -> ServingQuestion:
+def _question(arguments: argparse.Namespace, prices: Mapping[str, float]) -> ServingQuestion:
     """What --rate asks of the cards."""
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     wish = ShapeWish(slots=arguments.slots)
     model = load_model(arguments.model, arguments.online)
-    slots = _most_slots(arguments, wish, model)
+    free = choices_from(arguments).without_cards()
+    chosen = (choose(replace(free, device=device), model) for device in prices)
+    slots = max(server_shape(each.deployment, wish, USUAL_SLOTS).slots for each in chosen)
     return ServingQuestion(
         trace=requests_drawn(arguments.prompt, arguments.output, arguments.sigma, slots, model),
         target=Target(first_token_s=arguments.max_ttft, token_s=arguments.max_time_per_token),
@@ -195,17 +197,12 @@ def _question(arguments: argparse.Namespace) -> ServingQuestion:
     )
 
 
-def _most_slots(arguments: argparse.Namespace, wish: ShapeWish, model: Architecture) -> int:
-    """Of a replica on any card of the table: as many as the requests must fill."""
-    free, prices = choices_from(arguments).without_cards(), load_prices(arguments.prices)
-    chosen = (choose(replace(free, device=device), model) for device in prices)
-    return max(server_shape(each.deployment, wish, USUAL_SLOTS).slots for each in chosen)
-
-
-def _rate_offers(arguments: argparse.Namespace, question: ServingQuestion) -> list[RateOffer]:
+def _rate_offers(
+    arguments: argparse.Namespace, prices: Mapping[str, float], question: ServingQuestion
+) -> list[RateOffer]:
     return find_rate_offers(
         choices_from(arguments),
-        load_prices(arguments.prices),
+        prices,
         question,
         arguments.rate,
         speed_engine(arguments),
