@@ -119,17 +119,19 @@ def short_words(cost: QualityCost) -> str:
 def quality_words(weights: str, parameters: int) -> tuple[str, str]:
     """What a format costs, and of which model and on which text that was read; the second is empty where nothing was.
 
-    A reading counts for models within ``NEAR`` times its own in size.
+    A reading counts for models within ``NEAR`` times its own in size. Of such the table of the most formats comes
+    first, so that what is said of one model's formats can be compared as far as it goes.
     """
     if weights == CHECKPOINT or is_yardstick(weights):
         return "none", ""
     found = quality_of(weights, parameters=parameters)
     if not found:
         return "no published reading", ""
-    nearest = found[0].series
-    if not _is_near(nearest, parameters):
+    near = [cost for cost in found if _is_near(cost.series, parameters)]
+    if not near:
         return "no reading near its size", ""
-    return short_words(found[0]), f"{nearest.model}, {nearest.text}"
+    shown = max(near, key=lambda cost: len(cost.series.readings))
+    return short_words(shown), f"{shown.series.model}, {shown.series.text}"
 
 
 def unlike(said: Iterable[tuple[str, str]]) -> str:

@@ -146,3 +146,9 @@ def test_figures_that_cannot_be_compared_are_said_to_be_so() -> None:
     assert unlike(said[:2]) == ""
     assert unlike([*said[:2], ("no published reading", "")]) == ""
     assert unlike(said).startswith("Costs in quality: 2 kinds of readings stand in this column.")
+
+
+def test_formats_of_one_model_are_read_in_one_table_where_it_has_them() -> None:
+    """Of 32 billion parameters both Llama-2-70B and Llama-3-70B are near; the second was read in more formats."""
+    said = {quality_words(name, 32 * 10**9)[1] for name in ("q8_0", "q6_k", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")}
+    assert said == {"Llama-3-70B, WikiText-2"}

@@ -43,7 +43,7 @@ def models_section(plan: Scenario, answer: Answer, base: Choices, weights: tuple
     _take(plan, [*found, *larger])
     st.caption(
         "The most useful first: files that can be had, models of the last two years, and of these the largest in a "
-        f"format of four bits or more. Quality: published readings of the model nearest in size. {LIMITS}"
+        f"format of four bits or more. Quality: published readings of a model near in size. {LIMITS}"
     )
     return pick_title(found[0]), pick_sentence(found[0], asked, longer)
 
@@ -111,7 +111,7 @@ def _every(
     which_table.take(which_table.TAKE_MODEL, {match.model: _taken(plan, match) for match in matches})
     st.caption(
         "Each model in the best of the formats above that fits, the largest first. "
-        f"Quality: published readings of the model nearest in size. {LIMITS}"
+        f"Quality: published readings of a model near in size. {LIMITS}"
     )
     return model_title(matches, answer), model_sentence(matches, answer)
 

@@ -88,7 +88,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     )
     st.caption(
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
-        f"Quality: published readings of the model nearest in size. {LIMITS}"
+        f"Quality: published readings of a model near in size. {LIMITS}"
     )
     told = first if best else matches
     return file_title(told), file_sentence(told, answer)
