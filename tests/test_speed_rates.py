@@ -1,16 +1,21 @@
 """Which numbers an engine's kernels multiply, and at which rate of the device: what bounds every prompt."""
 
 import json
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner import format_presets, presets
 from planner.cli import main
 from planner.deployment import Device
 from planner.performance_presets import find_speed_constants, kernels_of, speed_constants
 from planner.speed.answer import prompt_seconds
+from planner.speed.busy import busy
 from planner.speed.rates import arithmetic_of
 from tests.speed_readings.reading import model_for
+from tests.test_speed import CARD, CONSTANTS, dense, prepared
 
 FORMATS = format_presets.formats()
 DEVICES = [device for device in presets.devices().values() if device.bandwidth_bytes_per_s]
@@ -72,6 +77,26 @@ def test_a_prompt_lies_within_its_range_and_below_its_ceiling(engine: str) -> No
             for tokens in (1, 512, 8_192):
                 _, found = prompt_seconds(model, constants, tokens)
                 assert found.ceiling_s <= found.low_s <= found.value_s <= found.high_s
+
+
+@given(st.floats(1, 8), st.floats(1, 8), st.integers(1, 300), st.integers(1, 8_000), st.integers(1, 2_000))
+def test_a_better_card_is_never_slower_and_nothing_passes_the_ceiling(
+    reading: float, computing: float, users: int, prompt: int, output: int
+) -> None:
+    better = replace(
+        CARD,
+        bandwidth_bytes_per_s=round(reading * (CARD.bandwidth_bytes_per_s or 0)),
+        fp16_flops_per_s=round(computing * (CARD.fp16_flops_per_s or 0)),
+    )
+    before, after = (prepared(dense(), card) for card in (CARD, better))
+    for one, other in (
+        (busy(before, CONSTANTS, users, prompt, output).step, busy(after, CONSTANTS, users, prompt, output).step),
+        (prompt_seconds(before, CONSTANTS, prompt)[1], prompt_seconds(after, CONSTANTS, prompt)[1]),
+    ):
+        assert other.value_s <= one.value_s * (1 + 1e-9)
+        assert other.ceiling_s <= one.ceiling_s * (1 + 1e-9)
+        for found in (one, other):
+            assert found.ceiling_s <= found.low_s <= found.value_s <= found.high_s
 
 
 @pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)

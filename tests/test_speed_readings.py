@@ -10,7 +10,7 @@ from planner.speed.constants import parts
 from planner.speed.fit import predicted_s
 from planner.speed.work import decode_work
 from tests import draft_readings
-from tests.speed_readings import bench, counts, ranges, serving, table
+from tests.speed_readings import bench, counts, far_off, ranges, serving, table
 from tests.speed_readings.constants import constants_toml
 from tests.speed_readings.reading import DATA, model_for, rows_of
 
@@ -52,6 +52,7 @@ def test_a_line_says_whose_rows_it_counts(figures: dict[str, list[str]]) -> None
 def test_the_tables_of_method_md_are_what_the_readings_give() -> None:
     assert "\n".join(table.table()) in METHOD
     assert "\n".join(ranges.table()) in METHOD
+    assert "\n".join(far_off.table()) in METHOD
     assert "\n".join(counts.table()) in METHOD
 
 
