@@ -15,7 +15,7 @@ from planner.answer import Answer, answer
 from planner.choices import Choices, choose
 from planner.export import to_markdown
 from planner.speculation import speedup
-from planner.units import MIB, format_bytes, format_figure, format_rate
+from planner.units import MIB, counted, format_bytes, format_figure, format_rate
 
 FILE = Path(__file__).parent / "textbook.toml"
 NOT_YET = "not measured yet"
@@ -97,7 +97,7 @@ def _cache_exact(rows: Rows) -> str:
     found = rows.of("cache-size")
     exact = sum(row["measured_bytes"] == row["predicted_bytes"] for row in found)
     models = len({row["model"] for row in found})
-    return f"exact in {exact} of {len(found)} readings of {models} architectures" if found else NOT_YET
+    return f"exact in {exact} of {len(found)} readings of {counted(models, 'architecture')}" if found else NOT_YET
 
 
 def _prompt_token_s(rows: Rows) -> float:

@@ -8,6 +8,7 @@ from pathlib import Path
 from measure.certainty import share_interval
 from measure.rows import NO_READING, Rows, by, peak_ratios
 from planner.export import to_markdown
+from planner.units import counted
 
 HOLDS, FAILS, NOT_YET = "holds", "does not hold", "not measured yet"
 COLLAPSE = 10
@@ -61,7 +62,7 @@ def _exact(rows: Rows) -> Checked:
     found = by("model", rows.of("cache-size"))
     exact = sum(row["measured_bytes"] == row["predicted_bytes"] for row in found)
     models = len({row["model"] for row in found})
-    return exact == len(found), f"{exact} of {len(found)} readings of {models} architectures"
+    return exact == len(found), f"{exact} of {len(found)} readings of {counted(models, 'architecture')}"
 
 
 def _same_tokens(rows: Rows) -> Checked:

@@ -65,6 +65,11 @@ class Loaded:
     model: Any
     tokenizer: Any = None
 
+    @property
+    def attention(self) -> str:
+        """The back end that the library really uses."""
+        return str(self.model.config._attn_implementation)
+
 
 def default_model() -> str:
     """The trained model where its package is installed, else one of its size with random weights."""

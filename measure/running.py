@@ -35,8 +35,8 @@ class Running:
 
     @property
     def attention(self) -> str:
-        """What the library really uses."""
-        return str(self.model.config._attn_implementation)
+        """The back end that the library really uses."""
+        return self.loaded.attention
 
     def prompt(self, batch: int, tokens: int, seed: int = 0) -> torch.Tensor:
         """Random ids of *batch* × *tokens*, the same for the same *seed*."""

@@ -46,6 +46,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
         yield {
             "kind": "layers",
             "model": title,
+            "attention": running.attention,
             "layer": number,
             "top_dimension": top,
             "top_max": float(maxima[top]),

@@ -85,6 +85,7 @@ def _generation(running: Running, tokens: int) -> Iterator[Message]:
     yield {
         "kind": "generation",
         "model": running.loaded.source.title,
+        "attention": running.attention,
         "prompt_tokens": PROMPT_TOKENS,
         "tokens": tokens,
         "same_tokens": sum(a == b for (a, _), (b, _) in zip(with_, without, strict=True)),

@@ -82,12 +82,12 @@ MODELS = (
     "minimax-text-01",
     "nemotron-h-8b",
     "rwkv-4-7b",
+    "xlstm-7b",
 )
 """The smallest preset of each kind of layer that the library has, and of the most used families."""
 NOT_READ = {
     "llama-3.2-11b-vision": "its cross-attention keeps an image's keys and values, and the prompts here are text",
     "yuan2-2b": "transformers has no class of it",
-    "xlstm-7b": "its states are tensors of a fixed size in Python loops that take minutes a prompt on a CPU",
 }
 """Presets of the kinds that no model above has, and why each is not read."""
 SHAPES = ((1, 1), (1, 48), (1, 96), (3, 33))
@@ -131,6 +131,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
         yield {
             "model": loaded.source.title,
             "kinds": kinds,
+            "attention": loaded.attention,
             "batch": batch,
             "tokens": tokens,
             "predicted_bytes": prediction.cache_bytes(batch, tokens),

@@ -187,7 +187,7 @@ def report(records: Sequence[Record], setup: Setup) -> Report:
             )
         lesson += "."
     chart = identity(pairs, "predicted", "measured", "bytes, tokens or blocks", "what") if pairs else None
-    unequal = [row for row in rows if "compute_within" in row and _compute_ratio(row) != 1]
+    unequal = [row for row in rows if "compute_within" in row and f"{_compute_ratio(row):.2f}" != "1.00"]
     return Report(
         tables=(Table(rows=rows, chart=chart),),
         lesson=lesson,

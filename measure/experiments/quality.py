@@ -57,6 +57,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     low, high = (math.exp(min(end, 700)) for end in mean_interval(losses))
     yield {
         "model": running.loaded.source.title,
+        "attention": running.attention,
         "scheme": settings["scheme"],
         "tokens": len(losses),
         "perplexity": math.exp(min(fmean(losses), 700)),

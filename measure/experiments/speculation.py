@@ -70,6 +70,7 @@ def run(settings: Settings, setup: Setup) -> Iterator[Message]:
     yield {
         "kind": "run",
         "model": running.loaded.source.title,
+        "attention": running.attention,
         "draft": settings["draft"],
         "draft_model": draft.title,
         "vocabulary": draft.vocabulary,
