@@ -13,7 +13,7 @@ SCREENSHOTS ?= screenshots
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help app install install-all chromium test test-vllm test-long readings speed-readings lint format bench measure truth oracle screenshots clean
+.PHONY: help app install install-all chromium test test-vllm test-long readings speed-readings lint format bench measure truth oracle oracle-presets screenshots clean
 
 help:
 	@echo "make app          start the app on http://127.0.0.1:$(PORT) (installs what it needs, no torch; PORT=...)"
@@ -28,6 +28,7 @@ help:
 	@echo "make measure      every measurement in its quick form on this machine, into measurements/ (minutes)"
 	@echo "make truth        compare with a folder of published configs and readings (TRUTH=DIR)"
 	@echo "make oracle       parameters and cache bytes beside transformers' own, on the meta device (many minutes)"
+	@echo "make oracle-presets  the same for every preset whose class transformers has (an hour or more)"
 	@echo "make screenshots  pictures of every page, 1280 and 390 px wide, light and dark (SCREENSHOTS=DIR)"
 	@echo "make clean        remove .venv, .venv-vllm and every cache"
 
@@ -114,6 +115,9 @@ truth: install-all
 
 oracle: install-all
 	$(BIN)/python -m tests.oracle
+
+oracle-presets: install-all
+	$(BIN)/python -m tests.oracle --presets
 
 screenshots: install-all chromium
 	$(BIN)/python -m tests.browser.screenshots "$(SCREENSHOTS)"

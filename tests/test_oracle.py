@@ -10,8 +10,8 @@ from planner.readers.hf_config import read_config
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from tests.library import expected_s, library_reading
-from tests.oracle import Verdict, compare, our_reading
+from tests.library import expected_s, families, library_reading
+from tests.oracle import Verdict, compare, our_reading, presets_by_shape
 
 LENGTHS = (1, 128, 4_096)
 LAYERS = 8  # enough for every pattern below: a full layer after five sliding ones, dense layers before experts
@@ -66,6 +66,16 @@ def test_parameters_and_cache_are_the_librarys(name: str) -> None:
 )
 def test_a_line_says_how_a_config_compares(config: dict[str, Any], verdict: Verdict) -> None:
     assert compare(config, (1, 4)).verdict is verdict
+
+
+def test_every_preset_whose_class_the_library_has_is_compared_once() -> None:
+    """Presets of one shape stand together: none is left out, and none is counted twice."""
+    shapes = presets_by_shape()
+    names = [name for shape in shapes for name in shape]
+    known = families()
+    assert sorted(names) == sorted(p.name for p in presets.models() if p.config.get("model_type") in known)
+    assert len(names) > 450
+    assert len(shapes) < len(names)
 
 
 def test_a_prompt_is_too_long_where_each_token_takes_its_time() -> None:

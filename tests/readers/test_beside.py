@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from planner import presets
 from planner.errors import UnsupportedModel
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
@@ -154,3 +155,11 @@ def test_a_blocks_part_that_is_not_understood_is_refused(part: str) -> None:
     blocks[3] = {**blocks[3], "ffn": {**blocks[3]["ffn"], part: {"num_local_experts": 8}}}
     with pytest.raises(UnsupportedModel, match=rf"key 'block_configs\[3\].ffn.{part}' is not understood here"):
         read_config({**nas, "block_configs": blocks}, KNOWLEDGE)
+
+
+def test_how_images_are_cut_is_no_part_of_a_model() -> None:
+    """As the published file of MiniCPM-V-2.6 has it."""
+    config = presets.find_model("minicpm-v-2.6").published_config
+    cut = {"slice_config": {"max_slice_nums": 9, "patch_size": 14, "model_type": "minicpmv"}, "slice_mode": True}
+    plain, found = (read_config(table, KNOWLEDGE) for table in (config, config | cut))
+    assert found == plain
