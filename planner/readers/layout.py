@@ -28,6 +28,7 @@ COMPRESSED_CONVOLUTIONAL = "compressed_convolutional_attention"
 WINDOWED_COMPRESSED_CONVOLUTIONAL = "windowed_compressed_convolutional_attention"
 EXPERT_ATTENTION = "expert_attention"
 REFERENCE = "reference_attention"
+LOW_RANK_MAMBA2 = "low_rank_mamba2"
 SHARED_AND_MAMBA = "shared_attention_and_mamba"
 SHARED_AND_MAMBA2 = "shared_attention_and_mamba2"
 _LATENT_KINDS = frozenset({LATENT, TWICE_LATENT, WINDOWED_LATENT, UNROTATED_LATENT})

@@ -7,6 +7,7 @@ from planner.errors import UnsupportedModel
 from planner.formats import Role
 from planner.readers.decoder import Decoder
 from planner.readers.layer_plan import LayerPlan
+from planner.readers.layout import LOW_RANK_MAMBA2
 from planner.readers.states import conv_state, recurrent_state
 from planner.records import dataclass
 from planner.units import counted, format_count
@@ -61,10 +62,11 @@ class _Mamba2:
 
 
 def mamba2(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
-    """One state matrix a head."""
+    """One state matrix a head. In PLaMo 2 the convolution is over the inner channels alone."""
     sizes = _mamba2_sizes(decoder)
+    channels = sizes.inner if plan.kind == LOW_RANK_MAMBA2 else sizes.convolved
     states = (
-        conv_state(sizes.convolved, decoder.values.integer("conv_kernel")),
+        conv_state(channels, decoder.values.integer("conv_kernel")),
         recurrent_state(decoder, sizes.heads, sizes.head_dim * sizes.state),
     )
     return (Recurrence(kind="mamba2", states=states),)
@@ -79,16 +81,6 @@ def mamba2_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     if decoder.is_on(decoder.structure.state_norms):
         yield decoder.vector("mixer.norm.weight", sizes.inner, role=Role.NORM, replicated=False)
     yield from decoder.linear("mixer.out_proj", hidden, sizes.inner, bias)
-
-
-def low_rank_mamba2(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
-    """Mamba-2's state, and a convolution over the inner channels alone: PLaMo 2."""
-    sizes = _mamba2_sizes(decoder)
-    states = (
-        conv_state(sizes.inner, decoder.values.integer("conv_kernel")),
-        recurrent_state(decoder, sizes.heads, sizes.head_dim * sizes.state),
-    )
-    return (Recurrence(kind="mamba2", states=states),)
 
 
 def low_rank_mamba2_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
