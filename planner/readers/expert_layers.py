@@ -25,7 +25,11 @@ def _experts(decoder: Decoder) -> int:
     """How many a layer has; 0 only where the class can do without any."""
     values = decoder.values
     find = values.integer if decoder.structure.mixture else values.optional_integer
-    experts = find("num_experts", minimum=0) or 0
+    found = find("num_experts", minimum=0)
+    chosen = values.get("num_experts_per_tok") if values.has("num_experts_per_tok") else None
+    if found is None and chosen not in (None, 0, 1) and "num_experts_per_tok" in decoder.family.own_keys:
+        raise values.missing("num_experts")
+    experts = found or 0
     if not values.is_set("num_experts_per_tok"):
         return experts
     active = values.same_in_all_layers("num_experts_per_tok", minimum=0) or 0

@@ -23,7 +23,7 @@ _TABLES = (
     "instead",
 )
 _LISTS = ("conditions", "extra", "towers")
-_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested", "filled", "covered", "per_layer"})
+_KNOWN = frozenset({*_TEXTS, *_TABLES, *_LISTS, "nested", "filled", "covered", "per_layer", "stated"})
 _PLACES = ("layer", "dense", "experts", "outer", *MIXERS)
 
 
@@ -52,6 +52,7 @@ def parse_family(model_type: str, table: Mapping[str, object]) -> Family:
         filled=_filled(table.get("filled", []), defaults, f"{path}: filled"),
         covered=tuple(texts_in(table.get("covered", []), f"{path}: covered")),
         per_layer=tuple(texts_in(table.get("per_layer", []), f"{path}: per_layer")),
+        stated=tuple(texts_in(table.get("stated", []), f"{path}: stated")),
         structure=Structure(**_switches(tables["structure"], defaults, path, "structure")),  # type: ignore[arg-type]
         layer_kinds=_layer_kinds(tables["layer_kinds"], path),
         instead={kind: _names(keys, f"{path}: instead.{kind}") for kind, keys in tables["instead"].items()},

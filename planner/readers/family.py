@@ -76,6 +76,7 @@ class Family:
     *known* lists the values that a key may have where another would change what is counted, *filled* the keys where
     null, too, is the class's default.
     *covered* are objects of the file that another rule counts, *per_layer* keys that may list a number for each layer.
+    *stated* are keys that the family's files always have and that decide much: one without them is said.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """
@@ -97,6 +98,7 @@ class Family:
     filled: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     per_layer: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
     structure: Structure = field(default_factory=Structure)
     layer_kinds: Mapping[str, LayerKind] = field(default_factory=dict)
     instead: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

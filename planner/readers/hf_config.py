@@ -91,7 +91,7 @@ def read_config(
             *tower_warnings,
             *beside_warnings,
             *uncounted_mtp(top, decoder),
-            *(left_out(text, values) if text.family else ()),
+            *(left_out(text, values, family) if text.family else ()),
             *other_class(config, text, knowledge),
             *_notes(text, family),
             *window_warning,

@@ -1,5 +1,6 @@
 """Sizes that a file leaves to its model class, which a plan has to say: another class of that name has others."""
 
+from planner.readers.family import Family
 from planner.readers.text_config import TextConfig
 from planner.readers.values import Values
 
@@ -13,18 +14,32 @@ SIZES = frozenset(
         *("linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"),
         *("linear_num_heads", "linear_head_dim", "first_k_dense_replace", "expert_layer_period", "attn_layer_offset"),
         *("hidden_size_per_layer_input", "vocab_size_per_layer_input", "ple_embed_dim", "ngram_vocab_size_base"),
-        *("block_multiple_of", "n_recurrent_loops", "n_input_layers", "n_output_layers", "H_cycles", "L_cycles"),
-        *("loop_num", "loop_num_passes", "loop_layer_index_start", "loop_layer_index_end", "total_ut_steps"),
+        *("attn_layer_period", "block_multiple_of", "H_cycles", "L_cycles", "total_ut_steps"),
+        *("n_recurrent_loops", "n_input_layers", "n_output_layers"),
+        *("loop_num", "loop_num_passes", "loop_layer_index_start", "loop_layer_index_end"),
     )
 )
 """Keys of which twice the class's value makes some model's weights or cache over a seventh larger or smaller."""
 
 
-def left_out(text: TextConfig, values: Values) -> tuple[str, ...]:
-    """A warning that names what *values* were filled in with: by the wrapper's class or the text model's own."""
+_LESS_BY_NULL = (
+    *("head_dim", "global_head_dim", "v_head_dim", "index_head_dim", "n_shared_experts"),
+    *("shared_expert_intermediate_size", "hidden_size_per_layer_input"),
+)
+"""Sizes of a class that a file undoes by null, and so makes the model smaller."""
+
+
+def left_out(text: TextConfig, values: Values, family: Family) -> tuple[str, ...]:
+    """Warnings that name what *values* have from the wrapper's class or *family*'s, and what a null undoes."""
     filled = (
         *(key for key in text.fallback if not values.has(key)),
         *sorted(key for key in values.filled & SIZES if values.get(key)),
+        *(key for key in family.stated if not values.has(key)),
     )
     names = ", ".join(dict.fromkeys(filled))
-    return (f"Not in the file and taken from the class's defaults: {names}.",) if names else ()
+    said = (f"Not in the file and taken from the class's defaults: {names}.",) if names else ()
+    undone = [key for key in _LESS_BY_NULL if family.defaults.get(key) and values.is_null(key) and key not in filled]
+    if not undone:
+        return said
+    usual = ", ".join(f"{key} (else {family.defaults[key]})" for key in undone)
+    return (*said, f"Null in the file, though the class has values of its own: {usual}.")

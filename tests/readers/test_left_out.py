@@ -10,11 +10,11 @@ from planner.readers.hf_config import read_config
 from planner.readers.left_out import SIZES
 from planner.weights import parameters
 from tests.oracle import our_reading
-from tests.readers.knowledge import KNOWLEDGE, find_family
+from tests.readers.knowledge import KNOWLEDGE, NAMES, find_family
 from tests.readers.test_missing_keys import BY_FAMILY, SAID, TOKENS
 
 LARGE = 1.15
-STATED = ("compress_rate_csa", "compress_rate_hca")
+BY_LAYER = ("compress_rate_csa", "compress_rate_hca")
 """What ``compress_ratios`` says for each layer."""
 FLAT = {name: config for name, config in BY_FAMILY.items() if not find_family(name).nested}  # type: ignore[union-attr]
 
@@ -26,9 +26,9 @@ def sizes(config: dict[str, Any]) -> tuple[int, int]:
 
 def without(config: dict[str, Any], key: str, *value: int) -> dict[str, Any]:
     """*config* with no spelling of *key*, or with one *value* of it."""
-    family = find_family(config["model_type"])
-    assert family is not None
-    spellings = {spelling.partition(".")[0] for spelling in (key, *family.aliases.get(key, ()))}
+    rules = find_family(config["model_type"])
+    assert rules is not None
+    spellings = {spelling.partition(".")[0] for spelling in (key, *rules.aliases.get(key, ()))}
     left = {name: entry for name, entry in config.items() if name not in spellings}
     return left | dict(zip([key], value, strict=False))
 
@@ -59,7 +59,7 @@ def test_a_size_from_the_class_is_said(name: str) -> None:
 def test_no_other_default_decides_much(name: str) -> None:
     """Twice a default makes neither weights nor cache over a seventh larger or smaller."""
     for key, value in defaults(name).items():
-        if key in SIZES or key in STATED:
+        if key in SIZES or key in BY_LAYER:
             continue
         try:
             usual, twice = (sizes(without(FLAT[name], key, number)) for number in (value, 2 * value))
@@ -108,3 +108,49 @@ def test_key_value_heads_left_out_are_the_classs_own_and_said(model_type: str, n
     found = read_config(config, KNOWLEDGE)
     assert found.layers == read_config(config | {"num_key_value_heads": number}, KNOWLEDGE).layers
     assert any(said.startswith(SAID) and "num_key_value_heads" in said for said in found.warnings)
+
+
+STATED = [(name, key) for name in sorted(NAMES) for key in getattr(find_family(name), "stated", ())]
+
+
+def a_config_of(name: str) -> dict[str, Any]:
+    """A text model of the family: its class's, one in a wrapper, or a published one."""
+    inside = ({**config["text_config"], "model_type": name} for config in BY_FAMILY.values() if wraps(config, name))
+    published = (preset.config for preset in presets.models() if preset.config.get("model_type") == name)
+    return BY_FAMILY.get(name) or next(inside, None) or dict(next(published))
+
+
+def wraps(config: dict[str, Any], name: str) -> bool:
+    return getattr(find_family(config["model_type"]), "nested_model_type", "") == name
+
+
+@pytest.mark.parametrize(("name", "key"), STATED)
+def test_a_key_that_a_familys_files_always_have_is_said_where_it_is_missing_or_null(name: str, key: str) -> None:
+    config = a_config_of(name)
+    for left in (without(config, key), without(config, key) | {key: None}):
+        assert any(said.startswith(SAID) and key in said for said in read_config(left, KNOWLEDGE).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "key"),
+    [
+        ("qwen3-8b", "", "head_dim"),
+        ("gpt-oss-20b", "", "head_dim"),
+        ("gemma-4-e2b", "text_config", "hidden_size_per_layer_input"),
+        ("qwen1.5-moe-a2.7b", "", "shared_expert_intermediate_size"),
+    ],
+)
+def test_a_null_that_undoes_a_size_of_the_class_is_said(name: str, inside: str, key: str) -> None:
+    config = dict(presets.find_model(name).published_config)
+    table = {**config[inside], key: None} if inside else {**config, key: None}
+    found = read_config({**config, inside: table} if inside else table, KNOWLEDGE)
+    assert any(f"{key} (else " in said for said in found.warnings)
+
+
+@pytest.mark.parametrize("name", ["granite-4.0-h-tiny", "gemma-4-26b-a4b"])
+def test_experts_of_an_unknown_number_are_refused(name: str) -> None:
+    config = dict(presets.find_model(name).published_config)
+    table = config.get("text_config", config)
+    unknown = {key: None if key in ("num_experts", "num_local_experts") else value for key, value in table.items()}
+    with pytest.raises(PlannerError, match=r"key '.*experts' is null; add it to the config"):
+        read_config({**config, "text_config": unknown} if "text_config" in config else unknown, KNOWLEDGE)
