@@ -19,6 +19,8 @@ USERS_PX = 230
 _OWN = {"shape": "circle", "size": 110, "color": colours.FREE}
 _FULL = {"shape": "square", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
 _BOLD = 600
+_HAS_ROOM = "6.6 * length(datum.label) + 8 * length(datum.price) < width"
+"""Else the speed of an offer stands in the table alone."""
 _AXIS = "format(datum.value, datum.value >= 100 ? ',.0f' : '~g')"
 
 
@@ -92,6 +94,7 @@ def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -
     rows = [
         {
             "label": f"{offer_name(offer)}: {format_figure(offer.tokens_per_s_user)} tokens/s each",
+            "short": offer_name(offer),
             "price": money(offer.price_per_hour, currency),
             "from": 0,
             "to": offer.price_per_hour,
@@ -112,7 +115,12 @@ def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -
             y=alt.Y("top:Q", axis=None, scale=scale),
             y2="bottom:Q",
         ),
-        words.mark_text(align="left", color=ink, fontSize=13).encode(x=alt.value(0), text="label:N"),
+        words.mark_text(align="left", color=ink, fontSize=13, opacity=alt.ExprRef(f"{_HAS_ROOM} ? 1 : 0")).encode(
+            x=alt.value(0), text="label:N"
+        ),
+        words.mark_text(align="left", color=ink, fontSize=13, opacity=alt.ExprRef(f"{_HAS_ROOM} ? 0 : 1")).encode(
+            x=alt.value(0), text="short:N"
+        ),
         words.mark_text(align="right", color=ink, fontSize=13, fontWeight=_BOLD).encode(
             x=alt.value("width"), text="price:N"
         ),

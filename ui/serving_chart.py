@@ -18,7 +18,7 @@ def serving_bars(options: Sequence[ServingOption], ink: str = colours.INK) -> al
     rows = [
         {
             "name": option_name(option),
-            "rate": requests_words(option.rate_per_s),
+            "rate": requests_words(option.rate_per_s).replace(" a second", "/s").replace(" a minute", "/min"),
             "lost": f"{requests_words(option.rate_lost_per_s)} with a node lost",
             "from": 0,
             "left": option.rate_lost_per_s,
