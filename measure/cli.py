@@ -145,7 +145,7 @@ def _all(arguments: argparse.Namespace) -> int:
 
 def _measure(names: list[str], arguments: argparse.Namespace, report: str | None = None) -> int:
     load_torch()
-    from measure.session import Session
+    from measure.session import Session, write
 
     if len(names) == 1:
         check_options(names[0], _given(arguments))
@@ -153,7 +153,7 @@ def _measure(names: list[str], arguments: argparse.Namespace, report: str | None
     session = Session(_setup(arguments), arguments.output, arguments.progress, arguments.again)
     results = session.measure(names)
     if report:
-        (arguments.output / report).write_text(session.markdown(results), encoding="utf-8")
+        write(arguments.output / report, session.markdown(results))
     if arguments.json:
         print(to_json([result.plain() for result in results]))
     else:

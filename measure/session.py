@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from measure.conditions import conditions
 from measure.drawing import draw
 from measure.effects import effects_markdown
 from measure.experiments import EXPERIMENTS, find_experiment
-from measure.experiments.base import Report, Table
+from measure.experiments.base import Experiment, Report, Table
 from measure.free_memory import memory_reader
 from measure.instruments import find_instrument
 from measure.lock import only_one
@@ -19,7 +20,7 @@ from measure.options import setup_for
 from measure.progress import watcher
 from measure.records import Case, Outcome, Record, make_folder
 from measure.results import RESULTS
-from measure.rows import TIMED, busy_words
+from measure.rows import NO_READING, TIMED, busy_words
 from measure.runner import run_cases
 from measure.setup import Setup
 from measure.tables import markdown_table, text_table
@@ -103,6 +104,7 @@ class Session:
         make_folder(self._output)
         watching = watcher(self._progress, sum(map(len, cases.values())))
         results = []
+        began = datetime.now(UTC).isoformat(timespec="seconds")
         with only_one(), closing(watching):
             for name in names:
                 experiment, setup = find_experiment(name), setup_for(name, self._setup, len(names))
@@ -116,7 +118,12 @@ class Session:
                     memory=memory,
                     again=self._again,
                 )
-                report = refused.get(name) or with_ends(experiment.report(records, setup), name, records)
+                try:
+                    report = refused.get(name) or with_ends(reported(experiment, records, setup, began), name, records)
+                except PlannerError as error:
+                    if len(names) == 1:
+                        raise
+                    report = Report(tables=(), lesson=str(error))
                 files = export(name, report, self._output)
                 result = Result(name=name, report=report, records=tuple(records), files=files)
                 write(self._output / RESULTS / f"{name}.json", to_json(result.shown()) + "\n")
@@ -143,6 +150,20 @@ class Session:
         """The report of all *results* on this machine."""
         stated = conditions(self._setup, find_instrument(self._setup.device))
         return report_markdown(results, stated, effects_markdown(self._output), chapter_markdown(self._output))
+
+
+def reported(experiment: Experiment, records: Sequence[Record], setup: Setup, began: str) -> Report:
+    """The report of *records*; raises PlannerError where one from before *began* lacks what is read from its rows."""
+    try:
+        return experiment.report(records, setup)
+    except NO_READING as error:
+        old = next((record for record in records if record.date < began), None)
+        if old is None:
+            raise
+        raise PlannerError(
+            f"What is kept of {old.experiment} from {old.date[:10]} has not all that is read from it now: measure it "
+            "with --again."
+        ) from error
 
 
 def with_ends(report: Report, name: str, records: Sequence[Record]) -> Report:

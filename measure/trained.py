@@ -14,6 +14,7 @@ from pathlib import Path
 
 from measure.setup import TRAINED
 from planner.errors import PlannerError
+from planner.units import shorten_path
 
 NAME = TRAINED
 TITLE = "SmolLM2-135M-Instruct"
@@ -26,16 +27,29 @@ def is_installed() -> bool:
 
 
 def folder() -> Path:
-    """The folder with its config, tokenizer and fp32 weights; made on first use in the user's cache (about 20 s)."""
+    """The folder with its config, tokenizer and fp32 weights; made on first use in the user's cache (about 20 s).
+
+    Raises PlannerError where it cannot be kept there.
+    """
     ready = cache_home() / f"smollm2-{_version()}"
-    if not ready.is_dir():
-        ready.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=ready.parent) as made:
-            _convert(gguf(), Path(made))
-            if not ready.is_dir():
-                shutil.copytree(made, f"{ready}.part", dirs_exist_ok=True)
-                Path(f"{ready}.part").rename(ready)
+    try:
+        if not ready.is_dir():
+            _keep(ready)
+    except OSError as error:
+        raise PlannerError(
+            f"{TITLE} cannot be kept in {shorten_path(ready.parent)}: {error.strerror or error}. XDG_CACHE_HOME names "
+            "another place, with 1.2 GB free."
+        ) from error
     return ready
+
+
+def _keep(ready: Path) -> None:
+    ready.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ready.parent) as made:
+        _convert(gguf(), Path(made))
+        if not ready.is_dir():
+            shutil.copytree(made, f"{ready}.part", dirs_exist_ok=True)
+            Path(f"{ready}.part").rename(ready)
 
 
 def cache_home() -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from measure import libraries
+from measure import libraries, trained
 from measure.cli import main
 from measure.experiments import EXPERIMENTS
 from measure.experiments.base import Report, Table
@@ -98,6 +98,18 @@ def test_without_pytorch_or_room_for_it_there_is_one_sentence(
     assert ended.returncode == 2
     assert ended.stderr.startswith("PyTorch cannot be loaded, for which memory may be short: ")
     assert ended.stderr.count("\n") == 1
+
+
+def test_a_trained_model_that_cannot_be_kept_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(trained, "_version", lambda: "0")
+    assert main(["run", "peak", "--model", trained.NAME, "--scale", "small", "--output", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("SmolLM2-135M-Instruct cannot be kept in ")
+    assert said.endswith("Not a directory. XDG_CACHE_HOME names another place, with 1.2 GB free.\n")
 
 
 def test_a_log_gets_a_line_a_case(tmp_path: Path, capsys: pytest.CaptureFixture[str], tiny: Setup) -> None:

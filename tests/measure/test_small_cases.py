@@ -2,20 +2,22 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from measure.experiments import activation_outliers, cache_size, distillation, speculation
+from measure.experiments import activation_outliers, batching, cache_size, distillation, speculation
 from measure.experiments.base import Report
 from measure.records import Outcome, Record
-from measure.session import Session, with_ends
+from measure.session import Session, reported, with_ends
 from measure.setup import Setup
 from measure.worker import Progress
 from planner.errors import PlannerError
 from tests.measure.tiny import CONFIG
+from tests.measure.trial import record_of
 
 
 @pytest.fixture
@@ -101,3 +103,11 @@ def test_among_several_one_that_does_not_suit_the_model_stops_no_other(tmp_path:
     assert found.report.lesson.startswith("Not measured: Mamba-130M has layers with a state")
     assert other.report.lesson.startswith("The cache of 1 of 1 architectures")
     assert other.records[0].conditions["model_changes"].startswith("num_hidden_layers 24 → 6")
+
+
+def test_rows_of_another_version_are_a_sentence() -> None:
+    old = replace(record_of({"kind": "step"}), date="2026-11-01T08:00:00+00:00")
+    with pytest.raises(PlannerError, match=r"kept of stand-in from 2026-11-01 has not all .* measure it with --again"):
+        reported(batching, [old], Setup(), "2026-11-30T08:00:00+00:00")
+    with pytest.raises(KeyError):  # what was measured now lacks nothing, but for a bug
+        reported(batching, [old], Setup(), old.date)
