@@ -69,6 +69,16 @@ def test_keys_that_nobody_knows_are_refused_or_said(tmp_path: Path, key: str) ->
     assert bytes_per_token(read(tmp_path, nothing)) == 2 * 2 * 2 * 8 * 2
 
 
+OF_OLLAMA = ("video_token_id", "use_qk_norm", "vision.tile_size", "attention.head_dim", "attention.chunk_size")
+
+
+@pytest.mark.parametrize("key", OF_OLLAMA)
+def test_keys_that_ollama_writes_besides_change_nothing(tmp_path: Path, key: str) -> None:
+    found = read(tmp_path, model("llama", 2, BLOCK, **written(key)))  # type: ignore[arg-type]
+    assert (found.warnings, found.assumed) == ((), False)
+    assert bytes_per_token(read(tmp_path, model("newcomer", 2, BLOCK, **written(key)))) == 2 * 2 * 2 * 8 * 2  # type: ignore[arg-type]
+
+
 def test_windows_and_sharing_count_only_where_llama_cpp_reads_them(tmp_path: Path) -> None:
     shared = read(tmp_path, model("llama", 2, BLOCK, **LLAMA, attention__shared_kv_layers=1))
     latent = {"attention__key_length_mla": 4, "attention__value_length_mla": 4, "attention__kv_lora_rank": 4}
