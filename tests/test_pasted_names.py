@@ -1,6 +1,8 @@
 """What people paste as a model's name finds the model, or the nearest one in a sentence."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner import presets
 from planner.addresses import bare_name
@@ -8,6 +10,7 @@ from planner.choices import Choices, choose
 from planner.downloads import hub_id
 from planner.errors import PlannerError
 from planner.model_files import known_model, load_model
+from planner.readers.hub import is_hub_id
 from planner.readers.hub_endpoint import check_environment
 
 FOUND = {
@@ -25,10 +28,11 @@ FOUND = {
     "qwen3-8b-instruct": "qwen3-8b",
     "Qwen3_8B": "qwen3-8b",
     "gpt-oss:20b": "gpt-oss-20b",
+    "gemma3:27b-it-qat": "gemma-3-27b",
 }
 SENTENCES = {
     "mistral-7b": "nearest: mistral-7b-v0.1, mistral-7b-v0.2, mistral-7b-v0.3;",
-    "gemma3:27b-it-qat": "Nearest: gemma3:27b. By its name it is a preset: --model gemma-3-27b.",
+    "qwen2.5:7b-base": "Nearest: qwen2.5:7b.",
     "hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q4_K_M": "it is a preset: --model qwen3-8b --weights q4_k_m.",
     "https://huggingface.co/google/gemma-3-27b-it-qat-q4_0-gguf": "it is a preset: --model gemma-3-27b --weights q4_0.",
     "https://hf.co/bartowski/Qwen3-8B-GGUF/blob/main/Qwen3-8B-Q6_K.gguf": "--model qwen3-8b --weights q6_k.",
@@ -57,6 +61,23 @@ def test_a_name_that_is_no_preset_says_what_is_near(pasted: str, monkeypatch: py
     with pytest.raises(PlannerError) as refusal:
         load_model(pasted)
     assert SENTENCES[pasted] in str(refusal.value)
+
+
+@given(
+    st.sampled_from(["", "https://huggingface.co/", "hf.co/", "ollama.com/library/", "models--", "Qwen/Qwen3-8B"]),
+    st.text(alphabet="aZ09:/.-_ @?#%&\n\t\\é☃", max_size=14),
+)
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_pasted_is_a_model_or_one_sentence(begin: str, rest: str) -> None:
+    try:
+        load_model(begin + rest)
+    except PlannerError as refusal:
+        assert "\n" not in str(refusal)
+
+
+@pytest.mark.parametrize("name", ["a/b-", "-a/b", "a/b.", "a--b/c", "a/b..c", "a/b.git", f"a/{97 * 'b'}"])
+def test_an_id_that_the_hub_does_not_take_is_no_id(name: str) -> None:
+    assert not is_hub_id(name)
 
 
 def test_no_preset_is_taken_for_another_by_its_spelling() -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 CONFIG = "config.json"
 _SINGLE = "model.safetensors"
-_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_ID = re.compile(r"\w(?:[\w.-]{0,94}\w)?/\w(?:[\w.-]{0,94}\w)?", re.ASCII)
+_NOT_IN_IDS = re.compile(r"--|\.\.|\.git$")
 _COMMIT = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _NEWEST = "newest"
 """The commit that was read last, and how many files its weights are in."""
@@ -66,8 +67,8 @@ class Listing:
 
 
 def is_hub_id(name: str) -> bool:
-    """Whether *name* has the form ``organisation/model``."""
-    return _ID.fullmatch(name) is not None
+    """Whether *name* has the form ``organisation/model``, as the hub takes it."""
+    return _ID.fullmatch(name) is not None and _NOT_IN_IDS.search(name) is None
 
 
 def cached_folder(repo_id: str) -> Path | None:
