@@ -180,7 +180,13 @@ def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iter
     """The smallest card that is enough: of the same make, or of the sizes that cards are sold in."""
     elsewhere = replace(choices, profile=None, devices=None, host_memory=None if before.on_cpu else choices.host_memory)
     if choices.device is None:
-        sizes = sorted({int(d.nominal_gb) for d in presets.devices().values() if d.nominal_gb and not d.unified})
+        sizes = sorted(
+            {
+                int(d.nominal_gb)
+                for d in presets.devices().values()
+                if d.nominal_gb and not d.unified and d.vendor != CPU
+            }
+        )
         options = [(f"A {size} GiB card", replace(elsewhere, memory=f"{size}GiB")) for size in sizes]
     else:
         alike = _alike(choose_cards(choices)[0])

@@ -268,7 +268,7 @@ def _machine(device: str, host_memory: str | None) -> Device:
         names = ", ".join(name for name, one in presets.devices().items() if one.vendor == CPU)
         raise PlannerError(f"{CPU} is a machine without a card: give --host-memory 12GiB, or name one of: {names}.")
     size = parse_bytes(host_memory, "host_memory")
-    return Device(name=CPU, title=f"PC without GPU, {format_size(size)}", memory_bytes=size, vendor=CPU, unified=True)
+    return Device(name=CPU, title=f"PC without GPU, {format_size(size)}", memory_bytes=size, vendor=CPU)
 
 
 @cache

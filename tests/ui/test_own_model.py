@@ -182,5 +182,5 @@ def test_the_models_field_takes_what_it_is_called_elsewhere(open_app: OpenApp) -
     assert app.selectbox(key="weights_format").value == "q4_k_m"
     _type_model(app, "unsloth/Qwen3-8B-GGUF")
     assert app.selectbox(key="model").value == "Gemma-3-27B"
-    assert "--model qwen3-8b." in app.warning[0].value
+    assert "is a preset: “Model” qwen3-8b." in app.warning[0].value
     assert "Other ids are read under *From Hugging Face*." in app.warning[0].value
