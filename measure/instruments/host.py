@@ -1,10 +1,13 @@
 """The machine's own memory, as the operating system tells it."""
 
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
 import psutil
+
+from measure.instruments import limits
 
 
 def resident_bytes() -> int:
@@ -13,12 +16,15 @@ def resident_bytes() -> int:
 
 
 def available_bytes() -> int:
-    """What new work can take before the machine swaps or ends a process."""
-    return int(psutil.virtual_memory().available)
+    """What new work can take before the machine swaps, or the system ends a process there or in this container."""
+    available = int(psutil.virtual_memory().available)
+    free = limits.container_free()
+    return available if free is None else min(available, free)
 
 
 def total_bytes() -> int:
-    return int(psutil.virtual_memory().total)
+    """The machine's, or the container's where that has less."""
+    return min(int(psutil.virtual_memory().total), limits.container_limit() or sys.maxsize)
 
 
 def cores() -> int:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from torch.nn import functional
 from torch.profiler import ProfilerActivity, profile
 
 from measure.free_memory import ask_elsewhere
-from measure.instruments import find_instrument
+from measure.instruments import find_instrument, limits
 from measure.instruments.accelerator import AcceleratorInstrument
 from measure.instruments.buckets import sort_into_buckets
 from measure.instruments.cpu import CpuInstrument
@@ -271,3 +272,33 @@ def test_memory_is_asked_in_another_process_that_ends() -> None:
     assert memory.host_bytes > 0
     with pytest.raises(PlannerError, match="The memory of cuda:9 cannot be read: "):
         ask_elsewhere(Setup(device="cuda:9"))
+
+
+@pytest.mark.parametrize(
+    ("files", "limit_bytes", "free_bytes"),
+    [
+        ({}, None, None),
+        ({"memory.max": "max\n", "memory.current": "7\n"}, None, None),
+        ({"memory.max": "100\n", "memory.current": "70\n", "memory.stat": "anon 40\ninactive_file 25\n"}, 100, 55),
+        ({"memory.max": "100\n", "memory.current": "170\n"}, 100, 0),
+        (
+            {"memory/memory.limit_in_bytes": "100", "memory/memory.usage_in_bytes": "70",
+             "memory/memory.stat": "inactive_file 1\ntotal_inactive_file 5\n"},
+            100, 35,
+        ),
+    ],
+)  # fmt: skip
+def test_a_container_has_what_its_limit_leaves(
+    files: dict[str, str], limit_bytes: int | None, free_bytes: int | None, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert (limits.container_limit(tmp_path), limits.container_free(tmp_path)) == (limit_bytes, free_bytes)
+
+
+def test_the_machine_has_no_more_than_its_container(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "container_limit", lambda: 3 * MIB)
+    monkeypatch.setattr(limits, "container_free", lambda: 2 * MIB)
+    memory = CpuInstrument().now()
+    assert (memory.total_bytes, memory.free_bytes) == (3 * MIB, 2 * MIB)
