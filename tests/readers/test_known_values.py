@@ -30,8 +30,10 @@ STRANGE_ENTRIES = {
 def test_a_value_that_is_not_listed_is_refused(name: str, key: str) -> None:
     family = find_family(name)
     assert family is not None
+    outer, _, inner = key.partition(".")
+    table: dict[str, Any] = {outer: {inner: "warp"}} if inner else {outer: "warp"}
     with pytest.raises(UnsupportedModel, match=rf"key 'text_config.{key}' is 'warp'; it must be one of"):
-        settle(family, {key: "warp"}, name, {}, {}, "text_config")
+        settle(family, table, name, {}, {}, "text_config")
 
 
 def _with_strange_entry(table: Any, key: str) -> bool:
