@@ -38,6 +38,7 @@ _WEIGHTY: dict[str, frozenset[str]] = {
 
 _LIBRARY = "transformers"
 """What the source of a family begins with whose classes are the library's own."""
+_TOWER = "_tower"
 _LISTED = (
     *("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size", "kv_lora_rank"),
     *("qk_nope_head_dim", "moe_intermediate_size", "n_shared_experts", "num_experts_per_tok"),
@@ -86,6 +87,17 @@ def listed(values: Values, family: Family) -> tuple[str, ...]:
     return (
         f"The config lists {' and '.join(map(values.spelled, keys))} for each layer, where the model class is known to "
         "take one number for all: read layer by layer.",
+    )
+
+
+def named_tower(config: Mapping[str, object], family: Family) -> tuple[str, ...]:
+    """A warning for a tower that the file only names, under a class that is not known to have any."""
+    named = [key for key, value in config.items() if key.endswith(_TOWER) and isinstance(value, str) and value]
+    if family.towers or not named:
+        return ()
+    return (
+        f"The config names a tower in {', '.join(map(shorten, named))}, which its model_type is not known to have: its "
+        "weights are not counted.",
     )
 
 

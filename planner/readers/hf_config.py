@@ -10,6 +10,7 @@ from planner.readers.contradictions import (
     check_weighty,
     has_own_class,
     listed,
+    named_tower,
     other_class,
     without_unread_window,
 )
@@ -90,6 +91,7 @@ def read_config(
             *warnings,
             *tower_warnings,
             *beside_warnings,
+            *named_tower(config, text.wrapper or family),
             *uncounted_mtp(top, decoder),
             *(left_out(text, values, family) if text.family else ()),
             *other_class(config, text, knowledge),

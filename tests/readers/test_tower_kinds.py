@@ -66,3 +66,16 @@ def test_a_file_that_only_names_its_tower_says_that_it_is_missing(model_type: st
     found = read_config({**config, **named, "model_type": model_type}, KNOWLEDGE)
     assert found.layers == read_config({**config, "model_type": text}, KNOWLEDGE).layers
     assert any(said.startswith("Weights of the vision and projector part are not counted") for said in found.warnings)
+
+
+@pytest.mark.parametrize("model_type", ["llama", "mistral", "qwen2"])
+def test_a_tower_that_is_only_named_under_a_class_without_one_is_said(model_type: str) -> None:
+    config = {
+        "model_type": model_type, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100, "torch_dtype": "bfloat16",
+    }  # fmt: skip
+    usual, found = (read_config(config | more, KNOWLEDGE) for more in ({}, {"mm_vision_tower": "openai/clip"}))
+    assert set(found.warnings) - set(usual.warnings) == {
+        "The config names a tower in mm_vision_tower, which its model_type is not known to have: its weights are not "
+        "counted."
+    }
