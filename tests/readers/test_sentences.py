@@ -25,7 +25,7 @@ def refusal(**keys: object) -> str:
 @pytest.mark.parametrize("what", sorted(_WEIGHTY.keys() - {"cross-attention"}))  # which every family reads
 def test_what_a_model_does_not_have_is_named_with_one_article(what: str) -> None:
     key = max(_WEIGHTY[what])
-    said = refusal(**{key: [8]})
+    said = refusal(**{key: 8})
     assert not TWO_ARTICLES.search(f"has no {what}, but")
     assert said.startswith(f"model_type 'llama' has no {what}, but the config has {key!r}")
 
