@@ -13,6 +13,8 @@ _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
 _FILE = re.compile(r"(?:\.gguf|\.llamafile|-gguf)$")
 _TYPE_OF_FILE = re.compile(r"-gguf:(?=\w+$)")
 _KIND = re.compile(r"[-.](?:ud-?)?((?:i?q\d|tq\d|[bf]?f?p?16|f32|mxfp4)\w*)$")
+_FOLLOWING = re.compile(r"(?:-[a-z]+){1,2}")
+"""What says behind a format how it was made, as in ``-w8a8-QuaRot`` and ``-FP8-KV``."""
 _TUNED = re.compile(r"-(?:instruct|it|chat|base|hf)(?:-v?\d[\d-]*)?(?:-qat)?$")
 _BLOB = re.compile(r"(?:sha256-)?[\da-f]{12,64}$")
 _OTHER_SHAPE = re.compile(
@@ -20,6 +22,7 @@ _OTHER_SHAPE = re.compile(
     r"|next|omni|reward|rerank\w*|small|tiny|vision|vl|v\d+)(?:-|$)"
 )
 """What says, behind a preset's name, that a model is another one and not a tuned one of the same shape."""
+_EDITION = re.compile(r"v\d+")
 
 
 def identify(name: str, is_tuned: bool = False) -> Named | None:
@@ -41,6 +44,21 @@ def identify(name: str, is_tuned: bool = False) -> Named | None:
     return None
 
 
+def named_within(name: str) -> str | None:
+    """The preset whose name stands whole in the last part of *name*: what a tuned model may be made of.
+
+    >>> named_within("huihui-ai/Huihui-gpt-oss-20b-mxfp4-abliterated-v2"), named_within("/opt/llm/deepseek-r1-14b")
+    ('gpt-oss-20b', None)
+    """
+    words, known = plain(re.split(r"[/\\]", name)[-1]).split("-"), presets.names_of_models()
+    spans = [(first, last) for first in range(len(words)) for last in range(first + 2, len(words) + 1)]
+    for first, last in sorted(spans, key=lambda span: span[0] - span[1]):
+        rest = "-".join(word for word in (*words[:first], *words[last:]) if not _EDITION.fullmatch(word))
+        if (found := known.get("-".join(words[first:last]))) and not _OTHER_SHAPE.search(rest):
+            return found
+    return None
+
+
 def _readings(part: str) -> Iterator[Named]:
     """A part of a path as it is, and without what says how it is quantised, the longest such end first."""
     lower = _SHARD.sub("", _FILE.sub("", _TYPE_OF_FILE.sub("-", part.lower())))
@@ -48,9 +66,20 @@ def _readings(part: str) -> Iterator[Named]:
     endings: Mapping[str, str] = presets.checkpoint_names()["endings"]
     for ending in sorted((end for end in endings if lower.endswith(end)), key=len, reverse=True):
         yield lower[: -len(ending)], endings[ending]
+    for ending, weights in endings.items():
+        before, found, rest = lower.rpartition(f"{ending}-")
+        if found and _FOLLOWING.fullmatch(f"-{rest}") and not _OTHER_SHAPE.search(rest):
+            yield before, weights
     if kind := _KIND.search(lower):
-        known = format_presets.find_mix(kind[1]) or kind[1] in format_presets.formats()
-        yield lower[: kind.start()].removesuffix("-ud").strip("-."), kind[1] if known else None
+        yield lower[: kind.start()].removesuffix("-ud").strip("-."), _file_type(kind[1])
+
+
+def _file_type(text: str) -> str | None:
+    """The format that *text* names, with or without its underscores: ``q4km`` is q4_k_m."""
+    if format_presets.find_mix(text) or text in format_presets.formats():
+        return text
+    names = (*format_presets.mix_names(), *format_presets.formats())
+    return next((name for name in names if name.replace("_", "") == text.replace("_", "")), None)
 
 
 def _preset(name: str, is_exact: bool) -> str | None:

@@ -9,16 +9,9 @@ from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.log_cards import TooLarge, cards_of
-from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, no_rules
-from planner.log_model import (
-    FULL,
-    READS_PROJECTOR,
-    lacks_projector,
-    made_while_loading,
-    model_of,
-    shown_name,
-    stored_as,
-)
+from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, ask_for_weights, no_rules
+from planner.log_model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
+from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.records import dataclass
 
@@ -80,11 +73,12 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         named = model_of(start)
         if named is None:
             return Told(choices=None, missing=ask_for_model(start, given), lacks=Lack.MODEL)
-        model, found = named
-        weights = weights or found or made_while_loading(start)
+        model = named[0]
+    weights = weights or stored_as(start, model)
+    if weights is None and start.engine in LLAMA_CPP:
+        return Told(choices=None, missing=ask_for_weights(start, given), lacks=Lack.WEIGHTS)
+    if not given.model:
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
-    elif weights is None:
-        weights = stored_as(start, model)
     told = replace(given, model=model, weights=weights, engine=start.engine)
     told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
     try:

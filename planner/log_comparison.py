@@ -11,7 +11,7 @@ from planner.choices import Chosen
 from planner.engine_data import EngineSettings
 from planner.line_item import Kind
 from planner.log_pools import POOL_ENGINES, predict_pools
-from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
+from planner.log_prediction import Prediction, Predictions, ask, exact, of_card, of_items
 from planner.logs.devices import LLAMA_CPP, is_host
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
@@ -81,12 +81,18 @@ def _deciding(start: Start, name: str) -> Reading:
     found = start.least(name) if is_least else start.most(name)
     assert found is not None
     if start.engine in LLAMA_CPP and name in ADDED_UP:
-        every = start.named(name)
+        every = _summed_up(start, name) or start.named(name)
         on_cards = [reading for reading in every if reading.rank and not is_host(reading.rank)]
         if on_cards:
             return replace(_together(on_cards), rank="")
         return _together(every)
     return found
+
+
+def _summed_up(start: Start, name: str) -> list[Reading]:
+    """The figures of llama.cpp's table of all that it allocated, whose lines say again what buffers came to."""
+    lines = {reading.line for reading in start.named("unaccounted")}
+    return [reading for reading in start.named(name) if reading.line in lines]
 
 
 def _together(readings: Sequence[Reading]) -> Reading:
@@ -169,7 +175,7 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     }
     predictions["weights"] = of_items(weights)
     predictions["consumed"] = of_items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
-    predictions["card"] = exact(device.memory_bytes, device.memory_source)
+    predictions["card"] = of_card(device, device.memory_bytes)
     predictions["budget"] = exact(ceil(device.memory_bytes * share), f"{share:g} of the card")
     predictions["pool"] = Prediction(
         value=room,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from enum import StrEnum
 
+from planner.checkpoint_ids import named_within
 from planner.choices import Choices
 from planner.formats import CHECKPOINT
 from planner.log_cards import may_tell_card
@@ -17,6 +18,7 @@ class Lack(StrEnum):
 
     ENGINE = "engine"
     MODEL = "model"
+    WEIGHTS = "weights"
     CARD = "card"
     COUNT = "count"
 
@@ -37,10 +39,18 @@ def ask_for_model(start: Start, given: Choices) -> str:
     shown = shown_name(start)
     what, card = ("names no model", " and no card")
     if shown:
-        what, card = f"is of {shown!r}, which no preset has", ", and names no card"
+        what, card = f"is of '{shown}', which no preset has", ", and names no card"
+    like = f", such as --model {named}" if (named := named_within(shown)) else ""
     if may_tell_card(start, given):
-        return f"The log {what}: give --model {_purpose(start)}."
-    return f"The log {what}{card}: give --model and --device {_purpose(start)}."
+        return f"The log {what}: give --model {_purpose(start)}{like}."
+    return f"The log {what}{card}: give --model and --device {_purpose(start)}{like}."
+
+
+def ask_for_weights(start: Start, given: Choices) -> str:
+    """The sentence for a GGUF whose name and lines do not say how it is quantised: it has no format that all have."""
+    shown = f" '{shown_name(start)}'" if shown_name(start) else ""
+    options = "--weights" if may_tell_card(start, given) else "--weights and --device"
+    return f"The log does not say how the file{shown} is quantised: give {options} {_purpose(start)}."
 
 
 def ask_for_card(start: Start) -> str:

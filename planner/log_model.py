@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from planner import format_presets, presets
 from planner.checkpoint_ids import Named, identify
 from planner.errors import PlannerError
+from planner.format_choices import named_file
 from planner.launch.gguf import is_file
 from planner.logs.readings import Start
 
@@ -25,13 +26,27 @@ def model_of(start: Start) -> Named | None:
 
 
 def stored_as(start: Start, model: str) -> str | None:
-    """How weights are stored, by a GGUF's own field, or by the checkpoint's name where the log is of *model* itself."""
+    """How weights are stored, by a GGUF's own field, or by the checkpoint's name where the log is of *model* itself.
+
+    ``None`` for the checkpoint's own format, or where nothing says it.
+    """
     named = model_of(start)
     by_name = named[1] if named is not None and named[0] == model else None
-    return mix_named(start.settings.get("file_type", "")) or by_name or made_while_loading(start)
+    stored = mix_named(start.settings.get("file_type", "")) or by_name
+    return stored or _made_while_loading(start) or _pulled_as(start, model)
 
 
-def made_while_loading(start: Start) -> str | None:
+def _pulled_as(start: Start, model: str) -> str | None:
+    """How Ollama's library stores *model* under the tag that *start* names."""
+    if start.engine != "ollama" or ":" not in start.model:
+        return None
+    try:
+        return named_file(start.model, presets.load_preset(model), start.engine)[0]
+    except PlannerError:
+        return None
+
+
+def _made_while_loading(start: Start) -> str | None:
     """The format of weights that the engine itself makes: of a quantisation, or of another type of numbers."""
     made: Mapping[str, str] = presets.checkpoint_names()["made_while_loading"]
     return made.get(start.settings.get("quantization", "")) or FULL.get(start.settings.get("dtype", ""))

@@ -6,7 +6,7 @@ from planner.answer import Answer
 from planner.budget import OUTSIDE, RankBudget, prepare
 from planner.choices import Chosen
 from planner.line_item import Kind, LineItem
-from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
+from planner.log_prediction import Prediction, Predictions, ask, exact, of_card, of_items
 from planner.logs.readings import Start
 from planner.units import format_bytes
 
@@ -36,7 +36,7 @@ def _taken(start: Start, rank: RankBudget) -> Iterator[tuple[str, Prediction]]:
     items = [item for item in rank.items if item.name != OUTSIDE]
     weights = [item for item in items if item.kind is Kind.WEIGHTS]
     context = [item for item in items if item.name == "context"]
-    yield "card", exact(memory_bytes, deployment.device.memory_source)
+    yield "card", of_card(deployment.device, memory_bytes)
     if (loaded := of_items(weights)) is not None:
         yield "weights", loaded
     if start.engine == "sglang":

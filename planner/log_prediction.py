@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from planner.answer import Answer, answer
 from planner.choices import Chosen
+from planner.deployment import Device
 from planner.line_item import Basis, LineItem
 from planner.records import dataclass
 
@@ -48,3 +49,9 @@ def of_items(items: list[LineItem]) -> Prediction | None:
 def exact(size: int, basis: str) -> Prediction:
     """A figure without a range."""
     return Prediction(value=size, low=size, high=size, basis=basis)
+
+
+def of_card(device: Device, memory_bytes: int) -> Prediction:
+    """The card's memory; where nothing but a size is known of it, that is the log's own or its reader's."""
+    is_stated = device.memory_basis == "stated"
+    return exact(memory_bytes, "the size that is planned with" if is_stated else device.memory_source)

@@ -1,29 +1,25 @@
 """All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from planner.answer import answer
 from planner.architecture import Architecture
-from planner.budget import plan, prepare
+from planner.budget import prepare
 from planner.calibration import CalibrationProfile
 from planner.choices import Choices, Chosen, choose
 from planner.errors import PlannerError
 from planner.log_choices import Told, choices_from_log
 from planner.log_comparison import Compared, compare
+from planner.log_doubts import doubted, still_fits, went_on
 from planner.log_lacks import Lack, stated_in_vain
 from planner.log_model import shown_name
 from planner.log_profile import profile_from
 from planner.log_try import Try
-from planner.logs.llama_cpp import ALLOCATED
 from planner.logs.readings import Failure, Readings, Start
 from planner.printed_changes import printed_changes
 from planner.records import dataclass
 from planner.units import format_bytes, format_count
 from planner.would_start import would_start
-
-SAME_REQUEST = 0.02
-"""The log's and the plan's bytes of one request differ by less where both mean the same model and flags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +60,13 @@ def report_log(
     told = choices_from_log(start, given)
     chosen, missing = _chosen(told, architecture)
     readings = compare(start, chosen)
-    profile, unmeasured = (None, "") if chosen is None else _measured(start, chosen)
-    doubt = _doubt(start, readings) or ("" if chosen is None else _cache_doubt(start, chosen))
+    doubt = "" if chosen is None else doubted(start, chosen, readings)
+    profile, unmeasured = (None, "") if chosen is None or doubt else _measured(start, chosen)
     tries = printed_changes(start)
-    unexplained = "" if chosen is None else _unexplained(start, chosen, profile)
+    unexplained = "" if chosen is None else still_fits(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
         tries = would_start(start, told.choices, chosen.architecture, profile)
+    doubts = (doubt, unexplained, unmeasured, went_on(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,
@@ -85,7 +82,7 @@ def report_log(
         choices=told.choices,
         command=told.choices.command() if told.choices is not None else "",
         notes=(
-            *filter(None, (doubt, unexplained, unmeasured)),
+            *filter(None, doubts),
             *told.notes,
             *((missing,) if missing else ()),
             *stated_in_vain(given, told.choices),
@@ -105,51 +102,6 @@ def _measured(start: Start, chosen: Chosen) -> tuple[CalibrationProfile | None, 
             "What is printed and what is counted for this plan lie further apart than the card is large, so no profile "
             "is made of it: give --model, --weights and --device as they were."
         )
-
-
-def _doubt(start: Start, rows: Sequence[Compared]) -> str:
-    """Why the planner's own changes are not shown: the engine counts another request than the plan does."""
-    row = next((row for row in rows if row.name == "request" and row.unit == "bytes"), None)
-    if start.failure is None or row is None or row.predicted is None:
-        return ""
-    printed = start.most("request")
-    rounding = 0 if printed is None else printed.step / 2
-    if abs(row.value - row.predicted) <= SAME_REQUEST * row.value + rounding:
-        return ""
-    said, planned = format_bytes(round(row.value)), format_bytes(round(row.predicted))
-    return (
-        f"One request takes {said} by the log and {planned} by the plan, so the plan is of something else: only "
-        "what follows from the log's own figures is shown."
-    )
-
-
-def _cache_doubt(start: Start, chosen: Chosen) -> str:
-    """The same of llama.cpp, where it was the cache that no card had room for."""
-    asked = start.most("allocation")
-    if asked is None or ALLOCATED not in start.settings:
-        return ""
-    budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
-    requests = budget.rank.requests(chosen.workload.users)
-    most = max(rank.cache_bytes(chosen.workload.context_tokens, requests) for rank in budget.ranks)
-    if asked.value <= (1 + SAME_REQUEST) * most:
-        return ""
-    return (
-        f"It asked for {format_bytes(round(asked.value))} of cache on one card, and the plan has {format_bytes(most)}: "
-        "give the context and the cards that it ran with; only what follows from the log's own figures is shown."
-    )
-
-
-def _unexplained(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:
-    """Why no change is sure: by the plan, with what was measured, there is room for the cache."""
-    if start.failure is None or start.failure.kind != "pool":
-        return ""
-    found = answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
-    if not found.fits:
-        return ""
-    return (
-        "By the plan there is room for the cache, so something takes memory that the log does not show, such as a "
-        "setting or another program: no change is sure."
-    )
 
 
 def _without_room(start: Start) -> Start:

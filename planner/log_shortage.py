@@ -7,8 +7,10 @@ from math import ceil, floor
 from planner.budget import OUTSIDE
 from planner.line_item import LineItem
 from planner.logs.devices import LLAMA_CPP, cards
-from planner.logs.readings import Start
+from planner.logs.readings import ALLOCATED, Start
 
+AFTER_POOL = ("warming up sampler", "cuda graph")
+"""What is allocated once the cache has its place."""
 BESIDE_BUFFERS = ("context", OUTSIDE)
 """Items of a plan that are none of the buffers that llama.cpp prints."""
 _BUFFERS = ("weights", "cache", "states", "compute", "output")
@@ -27,7 +29,7 @@ def stage_of(start: Start) -> Stage:
     if start.failure is None or start.failure.kind != "memory":
         return Stage.NO_SHORTAGE
     has_pool = any(start.least(name) is not None for name in ("pool", "pool_tokens", "free_after_pool"))
-    is_late = any(words in start.failure.message for words in ("warming up sampler", "Capture cuda graph failed"))
+    is_late = start.settings.get(ALLOCATED) in AFTER_POOL
     return Stage.AFTER_POOL if has_pool or is_late else Stage.LOADING
 
 

@@ -17,7 +17,8 @@ def log_text(report: LogReport) -> str:
     lines = [f"{which}{report.engine}{version}{f', {report.model}' if report.model else ''}"]
     if report.failure is not None:
         lines.append(f"It failed in line {report.failure.line}: {report.failure.message}")
-    lines += ["", *_readings(report.readings)]
+    if report.readings:
+        lines += ["", *_readings(report.readings)]
     if report.would_start:
         lines += ["", "What would start:", *map(_try_line, said_once(report.would_start))]
     if report.command:

@@ -98,7 +98,7 @@ class Failed:
             option=option,
             says=says,
             starts=starts,
-            max_context_tokens=changed.context if starts and not found.fits else longest,
+            max_context_tokens=changed.context if says == ENGINE else longest,
             max_concurrency=found.max_concurrency,
             command=changed.command(),
             choices=changed,

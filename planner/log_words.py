@@ -145,11 +145,16 @@ def _size(value: int | float) -> str:
 
 
 def said_once(tries: tuple[Try, ...]) -> list[Try]:
-    """*tries* with each option once: an option that the engine names itself is not said again as the planner's."""
+    """*tries* with each option once, in the engine's own word; one that is not enough only where no more of it is."""
     said: dict[str, Try] = {}
     for one in sorted(tries, key=lambda each: each.says != ENGINE):
         said.setdefault(one.option or one.change, one)
-    return [one for one in tries if said[one.option or one.change] is one]
+    enough = {_flag(one) for one in tries if one.starts}
+    return [one for one in tries if said[one.option or one.change] is one and (one.starts or _flag(one) not in enough)]
+
+
+def _flag(one: Try) -> str:
+    return one.option.partition(" ")[0] or one.change
 
 
 def tries_words(tries: tuple[Try, ...]) -> str:

@@ -10,6 +10,10 @@ from planner.units import GIB, format_bytes
 LARGEST_SHARE = 0.98
 MARGIN = 0.01
 """Of the card: what a share is moved further than the printed figures ask for."""
+FEWER_SEQUENCES = 64
+"""Where the log does not say how many there were."""
+USUAL_SHARE = 0.85
+"""About what SGLang takes of a card by itself."""
 VLLM_LENGTH, VLLM_SHARE = "--max-model-len", "--gpu-memory-utilization"
 SHARES = {"vllm": VLLM_SHARE, "sglang": "--mem-fraction-static"}
 """By engine, its option for the share of the card; the setting is called the same."""
@@ -72,17 +76,28 @@ def _pool(start: Start) -> Iterator[Try]:
         said = f"{share:g} of the card for weights and cache: more than {least.value:g}, as the engine says"
         yield _change(said, f"--mem-fraction-static {share:g}", starts=False, says=ENGINE)
         return
-    before, after = start.least("free"), start.least("free_after_load")
-    if start.engine == "sglang" and before is not None and after is not None and before.value > 0:
+    after, before_bytes = start.least("free_after_load"), _free_before(start)
+    if start.engine == "sglang" and after is not None and before_bytes:
         # What loading leaves, less the part of what was free that is kept out of the pool, is the pool.
-        share = share_above(1 - after.value / before.value + 2 * MARGIN)
+        share = share_above(1 - after.value / before_bytes + 2 * MARGIN)
         if share <= LARGEST_SHARE:
-            room = format_bytes(round(after.value - (1 - share) * before.value))
+            room = format_bytes(round(after.value - (1 - share) * before_bytes))
             yield _change(
                 f"{share:g} of the card for weights and cache: {room} of cache", f"--mem-fraction-static {share:g}"
             )
+    elif start.engine == "sglang" and (own := _share(start)) is not None and own < USUAL_SHARE:
+        change = f"{USUAL_SHARE:g} of the card for weights and cache instead of {own:g}"
+        yield _change(change, f"--mem-fraction-static {USUAL_SHARE:g}", starts=False)
     elif start.engine == "vllm" and pool is not None and pool.value < 0:
         yield from _larger_share(start, GIB - pool.value, starts=False)
+
+
+def _free_before(start: Start) -> float:
+    """What was free before loading: as printed, or what was loaded and what was left by then."""
+    before, weights, after = start.least("free"), start.most("weights"), start.least("free_after_load")
+    if before is not None:
+        return before.value
+    return 0 if weights is None or after is None else weights.value + after.value
 
 
 def _larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterator[Try]:
@@ -141,9 +156,20 @@ def _memory(start: Start) -> Iterator[Try]:
         option = f"{SHARES[start.engine]} {lower:g}"
         yield _change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option, starts=False)
     if start.engine == "vllm":
-        yield _change("Fewer requests at once: less for the sampler and graphs", "--max-num-seqs 64", starts=False)
+        number = _fewer_sequences(start)
+        yield _change(
+            "Fewer requests at once: less for the sampler and graphs", f"--max-num-seqs {number}", starts=False
+        )
     if start.settings.get(_GRAPHS[start.engine][0]) != "True":
         yield _change("Without CUDA graphs, which is slower", _GRAPHS[start.engine][1], starts=False)
+
+
+def _fewer_sequences(start: Start) -> int:
+    """As large a part of the requests at once as was left of what was asked for, in powers of two."""
+    asked, left, wanted = start.settings.get("max_num_seqs", ""), start.least("left"), start.most("allocation")
+    if not asked.isdigit() or len(asked) > 8 or left is None or wanted is None or left.value >= wanted.value:
+        return FEWER_SEQUENCES
+    return 1 << max(0, int(int(asked) * left.value / wanted.value).bit_length() - 1)
 
 
 def _share(start: Start) -> float | None:

@@ -120,14 +120,15 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         # By the plan weights and cache are there: what else was asked for lies outside of the share.
         yield from _beside_the_share(start, failed, before)
         return
-    estimate, held, longest = start.most("longest_start"), start.least("pool_tokens"), before.max_context_tokens
+    estimate, held, most = start.most("longest_start"), start.least("pool_tokens"), before.context_tokens
     if estimate is not None and estimate.value > 0:
-        said = f"{estimate.value:,} tokens, as the engine says"
-        yield "estimate", said, ENGINE, replace(choices, context=int(estimate.value))
+        said, most = f"{estimate.value:,} tokens, as the engine says", int(estimate.value)
+        yield "estimate", said, ENGINE, replace(choices, context=most)
     elif choices.engine in PRINTS_HELD and held is not None and start.failure and start.failure.kind == "request":
-        said = f"{held.value:,} tokens, which its cache holds"
-        yield "estimate", said, ENGINE, replace(choices, context=int(held.value))
-    if longest and longest < before.context_tokens:
+        said, most = f"{held.value:,} tokens, which its cache holds", int(held.value)
+        yield "estimate", said, ENGINE, replace(choices, context=most)
+    # Above its own figure the engine would refuse again.
+    if (longest := before.max_context_tokens) and longest < before.context_tokens and longest <= most:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
         yield "context", ours, PLANNER, replace(choices, context=longest)
     if is_vllm:

@@ -67,6 +67,7 @@ LAYERS = (
     ("planner.log_choices",),
     ("planner.log_pools",),
     ("planner.log_comparison",),
+    ("planner.log_doubts",),
     ("planner.tuning",),
     (
         "planner.advice",

@@ -52,6 +52,7 @@ class _Draft:
     settings: dict[str, str] = field(default_factory=dict)
     readings: list[Reading] = field(default_factory=list)
     failure: Failure | None = None
+    is_weak_failure: bool = False
 
     def learn(self, version: str, model: str, settings: Mapping[str, str], is_weak: bool) -> None:
         """Takes what a line says of the start; what is weak only where nothing is known."""
@@ -60,6 +61,14 @@ class _Draft:
             settings = dict(settings) | self.settings
         self.version, self.model = version or self.version, model or self.model
         self.settings.update(settings)
+
+    def fail(self, kind: str, message: str, line: int, is_weak: bool) -> None:
+        """Takes why it ends, unless that is known already; the engine's own words come before anyone's."""
+        known = self.failure
+        is_better = known is not None and known.kind == kind and self.is_weak_failure and not is_weak
+        if known is None or known.says_less_than(kind) or is_better:
+            closed = message.removesuffix('"') if message.count('"') % 2 else message
+            self.failure, self.is_weak_failure = Failure(kind=kind, message=closed, line=line), is_weak
 
     def printed(self, rank: str) -> bool:
         """Whether the model's own figures have come already, from *rank* or from any where that has no name."""
@@ -183,9 +192,9 @@ class _Collector:
             draft.failure = None
         if len(draft.readings) < MAX_READINGS:
             draft.readings += readings
-        if found.fails and (draft.failure is None or draft.failure.says_less_than(found.fails)):
-            message = match.string[match.start() :][:_MESSAGE_CHARACTERS].strip()
-            draft.failure = Failure(kind=found.fails, message=message, line=number)
+        if found.fails:
+            is_weak = found.is_weak or of.is_anyones
+            draft.fail(found.fails, match.string[match.start() :][:_MESSAGE_CHARACTERS].strip(), number, is_weak)
 
     def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> _Draft:
         """The start that this line belongs to. A mere setting in another engine's log may be of one that is to come."""

@@ -13,7 +13,8 @@ _QUOTES = "\"'`,"
 def options_of(names: Mapping[str, str]) -> Callable[[str], Mapping[str, str]]:
     """Reads the options of a command: settings by the engine's own *names* for them.
 
-    An option is also known by its setting's name, ``--max-num-seqs`` as max_num_seqs; one without a value is ``True``.
+    An option is also known by its setting's name, ``--max-num-seqs`` as max_num_seqs; one without a value is ``True``,
+    and of one that stands twice the last counts.
     Source: each engine's argument parser.
     """
     settings = frozenset(names.values())
@@ -22,7 +23,7 @@ def options_of(names: Mapping[str, str]) -> Callable[[str], Mapping[str, str]]:
         found: dict[str, str] = {}
         for option, value in _OPTION.findall(text):
             name = names.get(option) or option.lstrip("-").replace("-", "_")
-            if name in settings and name not in found:
+            if name in settings:
                 found[name] = value.strip(_QUOTES) if value else "True"
         return found
 

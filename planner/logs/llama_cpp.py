@@ -7,6 +7,7 @@ public reports from 2023 to 2026.
 from planner.logs import backends, llama_cpp_early, ollama
 from planner.logs.commands import options_of
 from planner.logs.patterns import Format, Pattern, pattern
+from planner.logs.readings import ALLOCATED
 
 _CONTEXT = r"(?:llama_new_context_with_model|llama_init_from_model|llama_context|sched_reserve): +"
 _TYPES = r"K \((?P<set__cache_type_k>\w{1,12})\): *SIZE MiB, V \((?P<set__cache_type_v>\w{1,12})\)"
@@ -19,8 +20,6 @@ _BREAKDOWN = (
 )
 
 
-ALLOCATED = "failed_buffer"
-"""Not one of llama.cpp's settings: what the memory that was not there was for."""
 FIRST_NAMES = "2025-01-03"
 """Until that day functions of llama.cpp were named llm_load_…, and lines after them: #10902. ik_llama.cpp kept them."""
 
@@ -105,6 +104,7 @@ FORMAT = Format(
         pattern(
             "total", rf"- (?P<rank__>[A-Z]{{2,8}}\d{{1,3}}) \({_NAME}\): *<card__mib> total, *<projected__mib> used"
         ),
+        pattern("auto", r"set to auto, using n_parallel = <set__n_seq_max> and kv_unified = <set__kv_unified>"),
         *(
             pattern(word, rf"(?P<set__mmproj>{word}): ")
             for word in ("clip_model_loader", "clip_model_load", "clip_ctx")

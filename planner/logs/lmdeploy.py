@@ -29,7 +29,6 @@ FORMAT = Format(
         pattern(
             "truncated",
             r"session_len`? truncated to <longest_start__tokens>(?: due to limited KV cache memory|\.)",
-            fails="request",
         ),
         pattern("block_size", r"\[BlockManager\] block_size = <block__mib> MB"),
         pattern("max_block_count", r"\[BlockManager\] max_block_count = <blocks__blocks>"),

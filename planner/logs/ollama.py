@@ -96,6 +96,11 @@ PATTERNS = (
     _own("starting", r'msg="starting \w{2,10}(?: |-)?server" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
     _own("starting", r'msg="starting runner" cmd="(?P<pairs__>.*)', pairs=_RUNNER),
     _own("starting", r'msg="starting runner" cmd=".{1,200}? -{1,2}model ', begins=True, launches=True),
+    _own(
+        "runner",
+        r"runner\.name=(?:\S{1,80}/)?(?P<model__>[\w.-]{1,80}:[\w.-]{1,80}) .{0,400}?runner\.parallel=<set__n_seq_max>",
+    ),
+    _own("runner", r"runner\.num_ctx=<set__n_ctx>(?!\S)"),
     _own("model", r'msg="loading model" "model layers"=<offloadable__layers> '),
     _own(
         "commit",

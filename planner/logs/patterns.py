@@ -19,7 +19,7 @@ VERSION = r"(?P<version__>\d{1,3}\.\d{1,3}\.\d{1,4}[\w.+]{0,40})"
 """A version in running text, where not every number is one."""
 
 _SIZE = r"-?\d{1,9}(?:[.,]\d{1,9}){0,4}"
-_COUNT = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,15})"
+_COUNT = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,15})(?!\d)"
 _WORD = r"[\w./:+-]{1,300}(?:,\d{3}){0,4}"
 _BYTES_PER = {"gib": GIB, "mib": MIB, "kib": 2**10, "gb": 10**9, "mb": 10**6, "kb": 10**3, "bytes": 1, "b": 1}
 _COUNTED = {"tokens": _COUNT, "blocks": _COUNT, "layers": _COUNT, "requests": _SIZE, "percent": _SIZE, "share": _SIZE}
@@ -34,7 +34,8 @@ class Pattern:
     *begins*: a start begins here, unless one has just begun. *launches*: a process is run for one model, so that a
     second such line is of another start. *fails*: the kind of failure that this is; *recovers*: the
     engine goes on after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``.
-    *is_weak*: said by a person or a command, and so only of what the engine itself does not say. *last*: the newest
+    *is_weak*: said by a person or a command, and so only of what the engine itself does not say; of a failure, that
+    another line of its kind is quoted instead. *last*: the newest
     release whose default prints it, by which a start is known that says no version.
     """
 

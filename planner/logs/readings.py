@@ -5,6 +5,9 @@ from dataclasses import field
 
 from planner.records import dataclass
 
+ALLOCATED = "failed_buffer"
+"""Among a start's settings, and none of an engine's: what the memory that was not there was for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:

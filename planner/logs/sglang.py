@@ -9,7 +9,7 @@ from dataclasses import replace
 from planner.logs.commands import options_of, same_names
 from planner.logs.patterns import VERSION, Format, pairs_of, pattern
 from planner.logs.ranks import rank
-from planner.logs.readings import Reading
+from planner.logs.readings import ALLOCATED, Reading
 
 SETTINGS = (
     *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
@@ -78,15 +78,22 @@ FORMAT = Format(
             r"<set__chunked_prefill_size>, max_prefill_tokens=<set__max_prefill_tokens>, "
             r"max_running_requests=<set__max_running_requests>, context_len=<set__context_length>)?",
         ),
-        pattern("increase", r"Not enought? memory\. Please try to increase --mem-fraction-static", fails="pool"),
-        pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool"),
+        pattern(
+            "increase",
+            r"Not enought? memory\. Please try to increase --mem-fraction-static"
+            r"(?:\. Current value: \S{0,40}?mem_fraction_static=<set__mem_fraction_static>)?",
+            fails="pool",
+        ),
+        pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool", is_weak=True),
         pattern(
             "leave",
             r"weights leave no GPU memory for the KV cache under --mem-fraction-static=<set__mem_fraction_static>",
             fails="pool",
         ),
         pattern("viable", r"minimum viable = 1 - available/pre = <least_share__share>"),
-        pattern("Capture", r"Capture cuda graph failed:? .{0,80}?out of memory", fails="memory"),
+        pattern(
+            "Capture", rf"Capture (?P<set__{ALLOCATED}>cuda graph) failed:? .{{0,80}}?out of memory", fails="memory"
+        ),
         pattern("fired", r"The server is fired up and ready", recovers=True),
     ),
 )

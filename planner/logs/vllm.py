@@ -6,6 +6,7 @@ Source: vllm/v1/worker/gpu_worker.py, vllm/v1/core/kv_cache_utils.py, vllm/worke
 from planner.logs.commands import options_of, same_names
 from planner.logs.patterns import VERSION, Format, pairs_of, pattern
 from planner.logs.ranks import rank
+from planner.logs.readings import ALLOCATED
 
 SETTINGS = (
     *("model", "dtype", "quantization", "kv_cache_dtype", "max_model_len", "max_seq_len", "block_size"),
@@ -74,6 +75,8 @@ FORMAT = Format(
             r"the rest of the memory reserved for KV Cache is <pool__gib>GiB",
             last=FIRST_ENGINE,
         ),
+        # A checkpoint may ask for the format of its cache, where the engine is told auto.
+        pattern("resolved", r"query dtypes: .{0,160}?kv_cache_dtype=torch\.(?P<set__kv_cache_dtype>float8\w{1,20})"),
         pattern("blocks", r"# (?:GPU|CUDA|cuda|rocm|cpu|xpu) blocks: <blocks__blocks>"),
         pattern("CPU", r"blocks: \d{1,9}, # CPU blocks: \d", last=FIRST_ENGINE),
         pattern("Available", r"Available KV cache memory: <pool__gib> GiB"),
@@ -135,32 +138,37 @@ FORMAT = Format(
         ),
         pattern(
             "stored",
-            r"max seq len \(<set__max_model_len>\) is larger than the maximum number of tokens that can be "
+            r"(?:max seq len \(<set__max_model_len>\) is larger than the )?maximum number of tokens that can be "
             r"stored in KV cache \(<pool_tokens__tokens>\)",
             fails="request",
             last=FIRST_ENGINE,
         ),
         pattern(
             "needed",
-            r"max seq len \(<set__max_model_len>\), {1,4}\(?<request__gib> GiB KV cache is needed, which is larger "
-            r"than the available KV cache memory \(<pool__gib> GiB\)",
+            r"(?:max seq len \(<set__max_model_len>\), {1,4})?\(?<request__gib> GiB KV cache is needed, which is "
+            r"larger than the available KV cache memory \(<pool__gib> GiB\)",
             fails="request",
         ),
-        pattern("estimated", r"estimated maximum model length is <longest_start__tokens>"),
+        pattern("estimated", r"estimated maximum model length is <longest_start__tokens>", fails="request"),
         pattern("No", r"No available memory for the cache blocks", fails="pool"),
         pattern(
             "startup",
-            r"Free memory on device (?:\S{1,20} )?\(<free__gib>/<card__gib> GiB\) on startup is less than "
+            r"(?:Free memory on device (?:\S{1,20} )?\(<free__gib>/<card__gib> GiB\) )?on startup is less than "
             r"desired GPU memory utilization \(<set__gpu_memory_utilization>, <budget__gib> GiB\)",
             fails="free",
         ),
         pattern(
             "exceeds",
-            r"max_num_seqs \(<set__max_num_seqs>\) exceeds available Mamba cache blocks "
+            r"(?:max_num_seqs \(<set__max_num_seqs>\) )?exceeds available Mamba cache blocks "
             r"\(<blocks__blocks>\)",
             fails="states",
         ),
-        pattern("warming", r"out of memory occurred when warming up sampler", fails="memory"),
+        pattern(
+            "warming",
+            rf"out of memory occurred when (?P<set__{ALLOCATED}>warming up sampler)"
+            r"(?: with <set__max_num_seqs> dummy)?",
+            fails="memory",
+        ),
         *(
             pattern(line.split()[-1], line, fails="other")
             for line in ("EngineCore failed to start", "EngineCore hit an exception", "Engine process failed to start")

@@ -25,7 +25,13 @@ from ui.words import engine_title
 
 SHOWN_TRIES = 3
 EXAMPLE_HEIGHT = 100
-CONCLUDED = ("The log names no card", "One request takes", "By the plan there is room")
+CONCLUDED = (
+    "The log names no card",
+    "One request takes",
+    "By the plan there is room",
+    "The weights are",
+    "It started, and",
+)
 """How notes begin that the answer itself rests on."""
 FAILED, STARTED = ":red[:material/cancel:]", ":green[:material/check_circle:]"
 
