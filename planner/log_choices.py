@@ -9,7 +9,7 @@ from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.log_cards import TooLarge, cards_of
-from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, ask_for_weights, no_rules
+from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, ask_for_weights, no_rules, out_of_range
 from planner.log_model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
@@ -81,6 +81,7 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
     told = replace(given, model=model, weights=weights, engine=start.engine)
     told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
+    notes += out_of_range(start)
     try:
         cards = cards_of(start, told)
     except TooLarge as error:

@@ -7,6 +7,7 @@ from math import ceil
 
 from planner.answer import Answer
 from planner.answer_figures import room_bytes
+from planner.budget import OUTSIDE
 from planner.choices import Chosen
 from planner.engine_data import EngineSettings
 from planner.line_item import Kind
@@ -226,6 +227,7 @@ def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
         "weights": [item for item in found.items if item.kind is Kind.WEIGHTS],
         "cache": [item for item in found.items if item.kind is Kind.CACHE],
         "compute": [item for item in found.items if item.name == "compute buffer"],
+        "projected": [item for item in found.items if item.name not in ("context", OUTSIDE)],
     }
     if chosen.deployment.on_cpu:
         kinds["output"] = [item for item in found.items if item.name == "output buffer"]

@@ -1,11 +1,14 @@
 """What a log does not say, in one sentence that asks for exactly that; and what was stated beside it in vain."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from enum import StrEnum
 
+from planner import presets
 from planner.checkpoint_ids import named_within
 from planner.choices import Choices
+from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.log_cards import may_tell_card
 from planner.log_model import shown_name
@@ -25,6 +28,7 @@ class Lack(StrEnum):
 
 COUNTED_BY = {"sglang": "tp_size", "lmdeploy": "tp"}
 """By engine, its setting for the number of cards, where it is not called tensor_parallel_size."""
+_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,12})?")
 _READ_ANYWAY = {"model", "engine", "set", "online"}
 """What is stated of a log whose model is not known, and counts, or is refused elsewhere."""
 
@@ -80,6 +84,17 @@ def stated_in_vain(given: Choices, planned: Choices | None) -> Iterator[str]:
             yield f"Without a plan {', '.join(names)} {'counts' if len(names) == 1 else 'count'} for nothing."
     elif given.quantize is not None and planned.weights in (None, CHECKPOINT):
         yield "--quantize counts for nothing without --weights: a checkpoint's own formats stay."
+
+
+def out_of_range(start: Start) -> Iterator[str]:
+    """The numbers that no start of the engine takes, each with that it does not count."""
+    known = presets.engine_data(start.engine).settings
+    for name, text in start.settings.items():
+        if name in known and _NUMBER.fullmatch(text):
+            try:
+                known[name].parse(text)
+            except PlannerError:
+                yield f"{name} = {text}, which the log sets, is no value of it, and does not count."
 
 
 def _purpose(start: Start) -> str:

@@ -7,6 +7,7 @@ from planner.log_report import LogReport
 from planner.log_try import Try
 from planner.log_words import reading_value, said_once
 
+COUNTS = ("tokens", "blocks", "layers")
 _WIDTH = 14
 
 
@@ -31,8 +32,14 @@ def _readings(rows: tuple[Compared, ...]) -> Iterator[str]:
     width = max(len(row.name) for row in rows) if rows else 0
     yield f"  {'':{width}} {'printed':>{_WIDTH}} {'predicted':>{_WIDTH}}"
     for row in rows:
-        predicted = "–" if row.predicted is None else reading_value(row.predicted, row.unit)
-        yield f"  {row.name:{width}} {reading_value(row.value, row.unit):>{_WIDTH}} {predicted:>{_WIDTH}}  {row.why}"
+        predicted = "–" if row.predicted is None else _value(row, row.predicted)
+        yield f"  {row.name:{width}} {_value(row, row.value):>{_WIDTH}} {predicted:>{_WIDTH}}  {row.why}"
+
+
+def _value(row: Compared, value: int | float) -> str:
+    """With what is counted, where the name does not say it: a request is so many GiB, or so many blocks."""
+    is_said = row.unit not in COUNTS or row.unit in row.name
+    return reading_value(value, row.unit) + ("" if is_said else f" {row.unit}")
 
 
 def _try_line(one: Try) -> str:

@@ -97,6 +97,13 @@ def test_a_trial_that_allocates_nothing_is_a_part_of_the_start_behind_it() -> No
     assert len(read_log(2 * (once + WINDOWS.format(device="CUDA0"))).starts) == 2
 
 
+def test_what_a_trial_projects_is_all_that_llama_cpp_allocates() -> None:
+    log = DEVICE + LOADER.format(file="Qwen3-8B-Q4_K_M.gguf") + "load_tensors: CUDA0 model buffer size = 4455.34 MiB\n"
+    fit = "common_params_fit_impl: projected to use 7800 MiB of device memory vs. 20000 MiB of free device memory\n"
+    rows = {row.name: row.predicted or 0 for row in report(log + fit).readings}
+    assert rows["projected"] > rows["weights"] > 4_400 * 2**20
+
+
 @pytest.mark.parametrize("of", FORMATS, ids=lambda of: of.engine)
 def test_every_setting_that_a_line_names_is_one_that_the_plan_takes(of: object) -> None:
     from planner.logs.patterns import Format

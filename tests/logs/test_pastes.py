@@ -5,6 +5,7 @@ import pytest
 from planner.checkpoint_ids import identify
 from planner.choices import Choices
 from planner.log_report import LogReport, report_log
+from planner.log_text import log_text
 from planner.log_words import said_once
 from planner.logs.read import read_log
 
@@ -148,6 +149,21 @@ def test_of_an_option_that_stands_twice_the_last_counts() -> None:
         "$ vllm serve Qwen/Qwen3-8B --max-model-len 4096 -tp 2 --max-model-len 8192 -tp 4\n" + POOL
     ).starts[0]
     assert (start.settings["max_model_len"], start.settings["tensor_parallel_size"]) == ("8192", "4")
+
+
+def test_a_number_that_the_engine_does_not_take_is_said() -> None:
+    found = report("$ vllm serve Qwen/Qwen3-8B --gpu-memory-utilization 1.7\n" + POOL)
+    assert found.choices is not None
+    assert not any("utilization" in text for text in found.choices.set)
+    assert "gpu_memory_utilization = 1.7, which the log sets, is no value of it, and does not count." in found.notes
+
+
+def test_counts_have_their_units() -> None:
+    """TensorRT-LLM's request is so many blocks, vLLM's so many GiB."""
+    said = "Max KV cache blocks per sequence: 65 [window size=2051], tokens per block=32, primary blocks=116617\n"
+    text = log_text(report(said))
+    assert "65 blocks" in text
+    assert "2,051 tokens" in text
 
 
 def test_no_figure_is_the_beginning_of_a_longer_one() -> None:
