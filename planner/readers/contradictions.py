@@ -1,5 +1,6 @@
 """Where a file of a known family speaks of another's parts: its model_type was changed, or is not its own."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -39,6 +40,7 @@ _WEIGHTY: dict[str, frozenset[str]] = {
 _LIBRARY = "transformers"
 """What the source of a family begins with whose classes are the library's own."""
 _TOWER = "_tower"
+_SIGNS = re.compile(r"[_-]")
 _LISTED = (
     *("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size", "kv_lora_rank"),
     *("qk_nope_head_dim", "moe_intermediate_size", "n_shared_experts", "num_experts_per_tok"),
@@ -118,23 +120,30 @@ def without_unread_window(values: Values, family: Family) -> tuple[Family, tuple
 def has_own_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> bool:
     """Whether *config* names a class that only code beside its weights can have, under a type of the library's."""
     family = text.wrapper or text.family
-    if not family or not config.get("auto_map") or not class_name(config) or not family.source.startswith(_LIBRARY):
+    if not family or not config.get("auto_map") or not family.source.startswith(_LIBRARY):
         return False
+    return _has_foreign_class(config, text, family, knowledge)
+
+
+def _has_foreign_class(config: Mapping[str, object], text: TextConfig, family: Family, knowledge: Knowledge) -> bool:
+    """Whether *config* names a class that is neither *family*'s nor, by its name, another known one's."""
     types = {family.model_type, text.model_type, text.outer_type, *family.classes.values()}
-    known = {name.replace("_", "") for name in types}
+    known = {_SIGNS.sub("", name.lower()) for name in types}
     candidates = list(class_families(config, knowledge))
-    return not any(name.replace("_", "") in known or knowledge.find_family(name) for name in candidates)
+    found = any(_SIGNS.sub("", name) in known or knowledge.find_family(name) for name in candidates)
+    return bool(class_name(config)) and class_name(config) not in family.classes and not found
 
 
 def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:
-    """That the model class which *config* names is another known family's than the one it is read as."""
-    if has_own_class(config, text, knowledge):
+    """That the model class which *config* names is another one than those of the family that it is read as."""
+    family = text.wrapper or text.family
+    if family and _has_foreign_class(config, text, family, knowledge):
+        code = ", and code beside the weights" if has_own_class(config, text, knowledge) else ""
         return (
             f"The config names the class {shorten(class_name(config))}, which is none of model_type "
-            f"{shorten(text.outer_type)!r}, and code beside the weights: it is read as that model_type all the same; "
-            "check what that code adds.",
+            f"{shorten(text.outer_type)!r}{code}: it is read as that model_type all the same; check what "
+            f"{'that code' if code else 'that class'} adds.",
         )
-    family = text.wrapper or text.family
     candidate = class_family(config, knowledge) if family and not text.by_class else ""
     found = knowledge.find_family(candidate) if candidate else None
     if family is None or found is None or class_name(config) in family.classes:

@@ -50,6 +50,7 @@ def read_config(
     if NOMINAL_KEY in config:
         return read_nominal(config, knowledge.formats, name, title, source)
     config = opened(config, knowledge)
+    knowledge.unknown_rules().drafts.check(config)
     text = find_text(config, knowledge)
     rules = None
     if text.family:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from planner.readers.knowledge import Knowledge
 
-_CLASS = re.compile(r"([A-Za-z0-9_]+?)(?:_?For[A-Z]\w*|LMHeadModel|Model)", re.ASCII)
+_TASK = "LM|Generation|Classification|Answering|Training|Embedding|Reward|Model|Segmentation|Regression"
+_CLASS = re.compile(rf"([A-Za-z0-9_]+?)(?:_?For(?:[A-Z][a-z0-9]+)*(?:{_TASK})|LMHeadModel|Model)", re.ASCII)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", re.ASCII)
 _LONGEST = 80
 

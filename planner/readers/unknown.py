@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from planner.errors import BadPreset, UnsupportedModel
+from planner.readers.draft_rules import DraftRules, parse_draft_rules
 from planner.readers.families import parse_family
 from planner.readers.family import Family
 from planner.readers.part_rules import PartRules, parse_part_rules
@@ -29,7 +30,7 @@ class UnknownRules:
 
     Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type,
     *architectures* the model_type by class name for files that lack it, *wrapped* the keys under which wrappers keep
-    their text model, *beside* what may stand beside it.
+    their text model, *beside* what may stand beside it, *drafts* how files of drafts are told.
     """
 
     family: Family
@@ -40,6 +41,7 @@ class UnknownRules:
     architectures: Mapping[str, str]
     wrapped: tuple[str, ...]
     beside: PartRules
+    drafts: DraftRules
 
     def check_refused(self, model_type: str) -> None:
         """Raise for a model_type that is known to be something else than a decoder."""
@@ -153,7 +155,7 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     architectures = table.get("architectures", {})
     if not isinstance(architectures, Mapping):
         raise BadPreset(f"class_defaults/{UNKNOWN}.toml: architectures must be model types by class name.")
-    own = (*lists, "refused", "architectures", "beside")
+    own = (*lists, "refused", "architectures", "beside", "drafts")
     rest = {key: value for key, value in table.items() if key not in own}
     return UnknownRules(
         family=parse_family(UNKNOWN, rest),
@@ -162,6 +164,7 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
         wrapped=tuple(lists["wrapped"] or ()),  # type: ignore[arg-type]
         beside=parse_part_rules(table.get("beside", {}), f"class_defaults/{UNKNOWN}.toml: beside"),
+        drafts=parse_draft_rules(table.get("drafts", {}), f"class_defaults/{UNKNOWN}.toml: drafts"),
         architectures={str(name): str(model_type) for name, model_type in architectures.items()},
         refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
     )
