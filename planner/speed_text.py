@@ -1,7 +1,9 @@
 """What a page says about speed: a title, a sentence, the reason. ``**`` marks what to stress; nothing is computed."""
 
 from planner.answer_words import if_it_did
+from planner.speed.alone import AloneAnswer
 from planner.speed.answer import Rate, SpeedAnswer
+from planner.speed.busy import Busy
 from planner.speed.constants import Seconds
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
@@ -35,11 +37,14 @@ def speed_title(result: SpeedAnswer, fast: UserRange) -> str:
 
 
 def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float) -> str:
-    """The asked users' figures with their range, then how many would still be served, then where memory ends."""
+    """The asked users' figures with their range, then how many would still be served, then where memory ends.
+
+    All of it while only answers are written; ``busy_sentence`` has the prompts.
+    """
     user = result.tokens_per_s_user
     sentence = (
-        f"{_each(result.users)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}), the first one "
-        f"after **{format_seconds(result.time_to_first_token.value_s)}**. "
+        f"{_each(result.users)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}) while only "
+        f"answers are written, the first one after **{format_seconds(result.time_to_first_token.value_s)}**. "
     )
     if fast.value:
         spread = "" if fast.low == fast.high else f", between {fast.low:,} and {fast.high:,} over the range"
@@ -47,6 +52,40 @@ def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float) -> str:
     else:
         sentence += f"At least {format_figure(target)} for each was asked. "
     return sentence + memory_words(result.max_users)
+
+
+def busy_title(served: Busy) -> str:
+    """What each user gets where new prompts come all the time."""
+    return f"With new prompts all the time: {format_figure(served.tokens_per_s_user.value)} tokens/s for each"
+
+
+def busy_sentence(served: Busy, most_users: int, target: float) -> str:
+    """What such a server is, its figures with their range, and *most_users*: who are still served fast enough."""
+    each, together = served.tokens_per_s_user, served.tokens_per_s
+    enough = up_to(most_users) if most_users else "not even one user"
+    return (
+        f"The figures above are of answers alone. A busy server takes a new prompt of {served.prompt_tokens:,} "
+        f"tokens wherever an answer of {served.output_tokens:,} ends, and computes it between the tokens of the "
+        f"others. {_each(served.users)} **{format_figure(each.value)} tokens a second** there "
+        f"({rate_range(each)}), all together {format_figure(together.value)} ({rate_range(together)}): what the "
+        f"page Cost counts. At least {format_figure(target)} for each: {enough}."
+    )
+
+
+def alone_title(result: AloneAnswer, fits: bool) -> str:
+    """One user's pace, where nothing else is known."""
+    return if_it_did(f"One user gets {format_figure(result.tokens_per_s_user.value)} tokens a second", fits)
+
+
+def alone_sentence(result: AloneAnswer, asked_users: int) -> str:
+    """Its range, its ceiling, and that no more users can be planned where more were asked."""
+    user = result.tokens_per_s_user
+    more = "" if asked_users == 1 else f" For {count_users(asked_users)} there is no answer."
+    return (
+        f"One user alone gets **{format_figure(user.value)} tokens a second** ({rate_range(user)}) at "
+        f"{result.context_tokens:,} tokens, never more than {format_figure(user.ceiling)}.{more} "
+        f"{memory_words(result.max_users)}"
+    )
 
 
 def memory_words(most_users: int | None) -> str:

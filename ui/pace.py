@@ -165,8 +165,8 @@ def prompt_tokens(context_tokens: int, answer_tokens: int) -> tuple[int, int]:
     return max(1, context_tokens - answer), answer
 
 
-def ready(plan: ServerPlan, wish: PaceWish) -> Pace:
-    """The plan with its constants; raises NoAnswer where its speed is not known."""
+def ready(plan: ServerPlan, wish: PaceWish, alone: bool = False) -> Pace:
+    """The plan with its constants; raises NoAnswer where its speed is not known, *alone*: that of one user."""
     assert plan.chosen is not None
     assert plan.answer is not None
     check_one_kind(plan)
@@ -178,12 +178,12 @@ def ready(plan: ServerPlan, wish: PaceWish) -> Pace:
             "choose a card by its name in the set-up, or a profile that timed this machine, as the page Measure makes."
         )
     try:
-        found, problem = paced(chosen, wish.engine), ""
+        found, problem = paced(chosen, wish.engine, alone=alone), ""
     except PlannerError as error:
         raise NoAnswer(str(error)) from error
     if wish.measured:
         try:
-            found = paced(chosen, wish.engine, wish.measured)
+            found = paced(chosen, wish.engine, wish.measured, alone)
         except PlannerError as error:
             wish, problem = replace(wish, measured=()), in_fields(error)
     return Pace(

@@ -1,8 +1,9 @@
 """A busy server: between the tokens of one request it computes the prompts of others."""
 
+from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speed.answer import Rate, rate_of, step_seconds
+from planner.speed.answer import MAX_BATCH, Rate, rate_of, step_seconds
 from planner.speed.constants import Seconds, SpeedConstants
 from planner.speed.work import Model, decode_work
 
@@ -46,6 +47,18 @@ def busy(model: Model, constants: SpeedConstants, users: int, prompt_tokens: int
         tokens_per_s=rate_of(users, step),
         prompt_tokens_per_s=rate_of(users * share, step),
     )
+
+
+def busy_users(
+    model: Model, constants: SpeedConstants, prompt_tokens: int, output_tokens: int, tokens_per_s_user: float
+) -> int:
+    """The most users of a busy server who all still get *tokens_per_s_user*, whatever memory says; 0 for none."""
+
+    def enough(users: int) -> bool:
+        served = busy(model, constants, users, prompt_tokens, output_tokens)
+        return served.token.value_s * tokens_per_s_user <= 1
+
+    return largest(enough, MAX_BATCH)
 
 
 def mean_context_tokens(prompt_tokens: int, output_tokens: int) -> int:

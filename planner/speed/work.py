@@ -211,8 +211,8 @@ def no_arithmetic(model: Model) -> str:
     """What cannot be planned without a rate, and what can."""
     return (
         f"How fast {model.deployment.device.title} computes is not known: neither prompts nor several users can be "
-        "planned, only one user's answers, which wait for its memory ('kvbudget speed' with one user). A profile that "
-        "timed the machine says the rest."
+        "planned, only one user's answers, which wait for its memory (page Speed, 'kvbudget speed' with one user). "
+        "A profile that timed the machine says the rest."
     )
 
 

@@ -203,3 +203,36 @@ def test_the_picture_marks_memory_and_the_knee_wherever_they_are(
     for mark in marks:
         assert mark in chart
     assert ("beyond memory" in chart) == ("knee: 15 users, beyond memory" in marks)
+
+
+@pytest.mark.parametrize("users", ["1", "16"])
+def test_a_busy_servers_pace_is_that_of_the_command_and_of_cost(
+    open_app: OpenApp, capsys: pytest.CaptureFixture[str], users: str
+) -> None:
+    query = {"device": "h100-sxm", "context": "2048", "users": users, "price": "1"}
+    app = open_app(PAGE, **query)
+    command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
+    served = printed(capsys, *command.split()[2:])["busy"]
+    each, together = (format_figure(served[key]["value"]) for key in ("tokens_per_s_user", "tokens_per_s"))
+    assert f"With new prompts all the time: {each} tokens/s for each" in [head.value for head in app.header]
+    said = words(app)
+    assert f"{each} tokens a second** there" in said
+    assert f"all together {together} (" in said
+    assert f"wherever an answer of {512:,} ends" in said
+    cost_page = open_app("ui/pages/cost.py", **query)
+    assert cost_page.metric[2].value == f"{3_600 * served['tokens_per_s']['value']:,.0f}"
+
+
+@pytest.mark.parametrize("users", ["1", "4"])
+def test_a_card_of_unknown_arithmetic_answers_one_user_as_the_command_does(
+    open_app: OpenApp, capsys: pytest.CaptureFixture[str], users: str
+) -> None:
+    app = open_app(PAGE, device="apple-m5-32gb", users=users, engine="llama_cpp")
+    command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
+    result = printed(capsys, *command.split()[2:])
+    pace = format_figure(result["tokens_per_s_user"]["value"])
+    assert app.title[0].value == f"One user gets {pace} tokens a second"
+    said = words(app)
+    assert "computes is not known" in said
+    assert ("For 4 users there is no answer." in said) == (users == "4")
+    assert "No answer for this set-up" in open_app("ui/pages/cost.py", device="apple-m5-32gb").title[0].value

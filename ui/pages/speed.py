@@ -1,17 +1,22 @@
 """Speed: how fast for how many, where the curve bends, where memory ends it, and what the time goes to."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from planner.choices import Choices
 from planner.cost import cost
 from planner.cost_text import cost_sentence, cost_title
 from planner.errors import PlannerError
+from planner.speed.alone import speed_alone
 from planner.speed.answer import SpeedAnswer, speed
 from planner.speed.sweeps import (
     UserRange,
     fast_enough_users,
 )
 from planner.speed_text import (
+    alone_sentence,
+    alone_title,
     rate_range,
     seconds_range,
     speed_sentence,
@@ -19,7 +24,8 @@ from planner.speed_text import (
 )
 from planner.units import format_figure, format_seconds
 from ui import fields, page
-from ui.one_server import one_server
+from ui.busy_section import busy_section
+from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import (
     Pace,
@@ -61,7 +67,11 @@ def main() -> None:
         answer_tokens = answer_field()
     wish = pace_fields(plan)
     try:
-        pace = ready(plan, wish)
+        pace = ready(plan, wish, alone=True)
+        if pace.model.arithmetic is None:
+            with top:
+                _alone(plan, pace)
+            return
         prompt, answered = prompt_tokens(pace.context_tokens, answer_tokens)
         result = speed(
             pace.model,
@@ -87,11 +97,12 @@ def main() -> None:
     for warning in result.warnings:
         st.caption(f":material/info: {in_fields(warning)}")
     knee_section(pace, result, target or 20.0)
+    busy_section(pace, (prompt, answered), target or 20.0)
     phases_section(pace, prompt)
     first_token_section(pace, prompt)
     context_section(pace)
     _cost(pace, prompt, answered)
-    _command(plan.choices, pace, prompt)
+    _command(plan.choices, pace, prompt, answered)
     page.next_links(
         ("ui/pages/batching.py", "Who waits for whom?", ":material/view_timeline:"),
         (COST_PAGE, "What does it cost?", ":material/payments:"),
@@ -138,10 +149,24 @@ def _cost(pace: Pace, prompt: int, output: int) -> None:
     st.page_link(COST_PAGE, label="The cheapest card, and the energy of a token", icon=":material/payments:")
 
 
-def _command(choices: Choices, pace: Pace, prompt: int) -> None:
+def _alone(plan: ServerPlan, pace: Pace) -> None:
+    """One user's answer, and what is missing for the rest, where a card's arithmetic is not known."""
+    most = pace.answer.max_users
+    result = speed_alone(pace.model, pace.constants, context_tokens=pace.context_tokens, max_users=most)
+    st.title(alone_title(result, fits=most != 0), anchor=False)
+    st.markdown(alone_sentence(result, pace.users))
+    say_problem(pace)
+    for warning in result.warnings:
+        st.caption(f":material/info: {in_fields(warning)}")
     st.header("The same in a terminal", anchor=False)
-    more = ["--prompt", str(prompt), *pace_words(pace)]
-    st.code(command(choices, "speed", *more), language=None, wrap_lines=True)
+    one = replace(plan.choices, users=1)
+    st.code(command(one, "speed", *pace_words(pace)), language=None, wrap_lines=True)
+
+
+def _command(choices: Choices, pace: Pace, prompt: int, output: int) -> None:
+    st.header("The same in a terminal", anchor=False)
+    more = ["--prompt", str(prompt), "--output", str(output), *pace_words(pace)]
+    st.code(command(replace(choices, context=None), "speed", *more), language=None, wrap_lines=True)
 
 
 main()

@@ -1,0 +1,51 @@
+"""A busy server on the page Speed: the same users, with prompts to compute meanwhile, beside answers alone."""
+
+import streamlit as st
+
+from planner.speed.busy import busy, busy_users
+from planner.speed.sweeps import pace_at
+from planner.speed_text import busy_sentence, busy_title, rate_range
+from planner.units import format_figure
+from ui.html_table import html_table
+from ui.pace import Pace
+
+MOST_SHOWN = 512
+
+
+def busy_section(pace: Pace, request: tuple[int, int], target: float) -> None:
+    """*request*: prompt and answer tokens; *target*: tokens a second that are fast enough for each."""
+    model, constants = pace.model, pace.constants
+    own = busy(model, constants, pace.users, *request)
+    st.header(busy_title(own), anchor=False)
+    st.markdown(busy_sentence(own, busy_users(model, constants, *request, target), target))
+    counts = _shown(pace.users, pace.answer.max_users)
+    cells = []
+    for users in counts:
+        alone, served = pace_at(model, constants, users, pace.context_tokens), busy(model, constants, users, *request)
+        cells.append(
+            (
+                f"{users:,}",
+                format_figure(alone.each.value),
+                format_figure(served.tokens_per_s_user.value),
+                rate_range(served.tokens_per_s_user),
+                format_figure(alone.together.value),
+                format_figure(served.tokens_per_s.value),
+            )
+        )
+    columns = (
+        "Users",
+        "Each, answers alone",
+        "Each, busy",
+        "Range",
+        "Together, answers alone",
+        "Together, busy",
+    )
+    st.html(html_table(columns, cells, wide_only=(3, 4), own=counts.index(pace.users)))
+    st.caption("Tokens of answers a second.")
+
+
+def _shown(asked: int, most_users: int | None) -> list[int]:
+    """Doublings up to what memory holds, that and the asked users included."""
+    end = MOST_SHOWN if most_users is None else most_users
+    doublings = {2**power for power in range(end.bit_length()) if 2**power <= min(end, MOST_SHOWN)}
+    return sorted({asked, *doublings, *((most_users,) if most_users else ())})
