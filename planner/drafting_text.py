@@ -117,7 +117,7 @@ def _best(result: Speculation) -> str:
         return f"the longer the better, {limit}"
     if result.best_draft_tokens == 0:
         return "none: at this acceptance and cost no draft helps"
-    return f"{result.best_draft_tokens:,} tokens, {result.best_speedup:.2f} times"
+    return f"{counted(result.best_draft_tokens, 'token')}, {result.best_speedup:.2f} times"
 
 
 def _break_even(result: Speculation) -> str:

@@ -30,7 +30,7 @@ class MeasuredRate:
 
     def __post_init__(self) -> None:
         if not 0 < self.tokens_per_s < float("inf"):
-            raise PlannerError(f"{self.tokens_per_s:g} measured tokens a second are not possible: give a number above 0.")
+            raise PlannerError(f"{self.tokens_per_s:g} measured tokens a second are not possible: say more than 0.")
         if self.context_tokens is not None and self.context_tokens < 1:
             raise PlannerError(f"A rate was measured at {self.context_tokens:,} tokens: at least one is needed.")
 
