@@ -95,4 +95,7 @@ def test_the_command_for_many_requests(capsys: pytest.CaptureFixture[str]) -> No
     time = printed["verify_s"] + printed["draft_s"] + printed["besides_s"]
     assert printed["speedup"] == pytest.approx(printed["expected_tokens"] * printed["step_s"] / time)
     assert main([*words, "--batch", "8"]) == 2
-    assert capsys.readouterr().err.startswith("Many requests at once need --model, --device and --batch")
+    assert capsys.readouterr().err.startswith("A server's requests need --model and --device; or leave --batch out.")
+    draft = ["--draft-model", "head", "--model", "llama-3.1-8b", "--device", "h100-sxm", "--json"]
+    assert main([*words, *draft]) == 0
+    assert json.loads(capsys.readouterr().out)["users"] == 1

@@ -275,7 +275,7 @@ def test_every_command_with_options_is_here() -> None:
             "speculate --acceptance 0.7 --draft-tokens 0 --draft-cost 0.1",
             "--draft-tokens 0 drafts nothing: give 1 token",
         ),
-        ("speculate --draft eagle=0.7", "--draft is weighed on a server: give --model, --device and --batch"),
+        ("speculate --draft eagle=0.7", "--draft is weighed on a server: give --model and --device"),
         ("speculate --acceptance 0.7 --draft-tokens 4 --draft-cost 0.1 --context 9", "--context has no effect for one"),
         (
             "speed --model llama-3.1-8b --device rtx-4090 --prompt 9000",

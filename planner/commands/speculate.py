@@ -20,7 +20,8 @@ from planner.verdict import as_if
 HEAD = "head"
 """In place of a draft model's name: the model's own prediction layers, else a head like its last layer."""
 _SERVER = ("batch", "model", "device")
-_NEEDED = "--model, --device and --batch, how many requests decode together"
+_NEEDED = ("model", "device")
+_NEEDED_WORDS = "--model and --device"
 _TOGETHER = (
     *(
         "weights",
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft-tokens", type=whole, help="tokens drafted a pass, such as 4")
     parser.add_argument("--draft-cost", type=number, help="one drafted token as a share of one pass, such as 0.1")
     together = parser.add_argument_group("many requests at once")
-    together.add_argument("--batch", type=whole, help="requests that decode together")
+    together.add_argument("--batch", type=whole, help="requests that decode together; default 1")
     together.add_argument("--model", help="preset name or alias, file, or folder")
     together.add_argument("--device", help="a name from 'kvbudget devices'")
     together.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def unused(arguments: argparse.Namespace) -> Unused:
     """What has no effect beside what was given."""
     if not arguments.draft and all(getattr(arguments, name) is None for name in _SERVER):
-        yield _TOGETHER, f"for one request alone; with {_NEEDED} it is planned for many at once"
+        yield _TOGETHER, f"for one request alone; with {_NEEDED_WORDS} it is planned for many at once"
         return
     yield from unused_in_speed(arguments)
     if arguments.draft:
@@ -83,10 +84,13 @@ def unused(arguments: argparse.Namespace) -> Unused:
 
 def run(arguments: argparse.Namespace) -> int:
     given = [name for name in _SERVER if getattr(arguments, name) is not None]
-    if arguments.draft and len(given) < len(_SERVER):
-        raise PlannerError(f"--draft is weighed on a server: give {_NEEDED}, such as --batch 1.")
-    if given and len(given) < len(_SERVER):
-        raise PlannerError(f"Many requests at once need {_NEEDED}; or give none of the three.")
+    is_whole = all(name in given for name in _NEEDED)
+    if arguments.draft and not is_whole:
+        raise PlannerError(f"--draft is weighed on a server: give {_NEEDED_WORDS}.")
+    if given and not is_whole:
+        raise PlannerError(f"A server's requests need {_NEEDED_WORDS}; or leave {_listed(given)} out.")
+    if is_whole and arguments.batch is None:
+        arguments.batch = 1
     if arguments.draft_tokens is not None and arguments.draft_tokens < 1:
         raise PlannerError(f"--draft-tokens {arguments.draft_tokens:,} drafts nothing: give 1 token a pass or more.")
     if arguments.draft:
@@ -98,6 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.acceptance is None or arguments.draft_tokens is None:
         raise PlannerError("Give --acceptance and --draft-tokens, such as 0.7 and 4; or drafts as --draft NAME=0.7.")
     return _together(arguments) if given else _alone(arguments)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(f"--{name}" for name in names)
 
 
 def _wish(text: str) -> DraftWish:

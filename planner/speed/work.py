@@ -83,7 +83,7 @@ def prepare_speed(
     if device.bandwidth_bytes_per_s is None:
         raise PlannerError(
             f"The bandwidth of {device.title} is not known, so its speed cannot be planned; choose a device "
-            "from 'kvbudget devices' that has one, or give a --profile that timed this machine, as 'kvbudget measure' "
+            "from 'kvbudget devices' that has one, or give a --profile that timed this machine, as 'python -m measure' "
             "makes."
         )
     chosen = deployment.weights.format
