@@ -39,7 +39,7 @@ _WEIGHTY: dict[str, frozenset[str]] = {
 
 _LIBRARY = "transformers"
 """What the source of a family begins with whose classes are the library's own."""
-_TOWER = "_tower"
+_TOWERS = ("_tower", "_encoder")
 _SIGNS = re.compile(r"[_-]")
 _LISTED = (
     *("num_attention_heads", "num_key_value_heads", "head_dim", "v_head_dim", "intermediate_size", "kv_lora_rank"),
@@ -94,7 +94,7 @@ def listed(values: Values, family: Family) -> tuple[str, ...]:
 
 def named_tower(config: Mapping[str, object], family: Family) -> tuple[str, ...]:
     """A warning for a tower that the file only names, under a class that is not known to have any."""
-    named = [key for key, value in config.items() if key.endswith(_TOWER) and isinstance(value, str) and value]
+    named = [key for key, value in config.items() if key.endswith(_TOWERS) and isinstance(value, str) and value]
     if family.towers or not named:
         return ()
     return (

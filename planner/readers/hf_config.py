@@ -24,6 +24,7 @@ from planner.readers.quantization.stated import cache_note, quantization_of
 from planner.readers.stored import cache_format, stored_format
 from planner.readers.text_config import TextConfig, find_text, opened
 from planner.readers.text_model import build_layers, outer_tensors
+from planner.readers.unread_keys import unread_keys
 from planner.readers.unread_parts import unread_parts
 from planner.readers.values import Values
 
@@ -109,6 +110,8 @@ def read_config(
     if rules is None:
         check_weighty(text.table, values, family)
         check_lessening(layers, values, family)
+        unread = unread_keys(text.table, values, family, knowledge.unknown_rules())
+        architecture = replace(architecture, warnings=(*architecture.warnings, *unread))
     else:
         rules.check_used(text.table, values)
         architecture = replace(architecture, warnings=(rules.warning(text.model_type), *architecture.warnings))

@@ -15,7 +15,9 @@ from planner.readers.text_model import build_layer
 from planner.readers.values import Values
 from planner.units import shorten
 
-_DECLARED = ("num_nextn_predict_layers", "num_mtp_modules")
+_DECLARED = (
+    *("num_nextn_predict_layers", "num_mtp_modules", "num_mtp_layers", "mtp_num_layers", "mtp_num_hidden_layers"),
+)
 
 
 def mtp_layers(decoder: Decoder, vocab_size: int) -> tuple[Layer, ...]:

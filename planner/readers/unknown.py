@@ -21,6 +21,7 @@ UNKNOWN = "_unknown"
 _UNKNOWN = "is not known"
 _TIED = "tie_word_embeddings"
 _HEADS = "num_attention_heads"
+_LISTS = ("understood", "harmless", "bounded", "structural", "idle", "wrapped")
 _SHARED = ("shared_expert_intermediate_size", "n_shared_experts")
 
 
@@ -28,7 +29,8 @@ _SHARED = ("shared_expert_intermediate_size", "n_shared_experts")
 class UnknownRules:
     """*family* is the upper bound's structure, and *understood* the keys it is built from.
 
-    Keys that match *harmless* cost no memory, *bounded* ones only lower it. *refused* gives the reason by model_type,
+    Keys that match *harmless* cost no memory, *bounded* ones only lower it. Those like *structural* ones may add to it
+    where a family does not read them, unless they are *idle*. *refused* gives the reason by model_type,
     *architectures* the model_type by class name for files that lack it, *wrapped* the keys under which wrappers keep
     their text model, *beside* what may stand beside it, *drafts* how files of drafts are told.
     """
@@ -37,6 +39,8 @@ class UnknownRules:
     understood: frozenset[str]
     harmless: tuple[str, ...]
     bounded: frozenset[str]
+    structural: tuple[str, ...]
+    idle: tuple[str, ...]
     refused: Mapping[str, str]
     architectures: Mapping[str, str]
     wrapped: tuple[str, ...]
@@ -145,7 +149,7 @@ def _widths(values: Values) -> dict[str, object]:
 
 def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     """The rules in *table*, as presets/class_defaults/_unknown.toml holds them; raises BadPreset by path."""
-    lists = {key: table.get(key) for key in ("understood", "harmless", "bounded", "wrapped")}
+    lists = {key: table.get(key) for key in _LISTS}
     for key, value in lists.items():
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise BadPreset(f"class_defaults/{UNKNOWN}.toml: {key} must be a list of strings.")
@@ -162,6 +166,8 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
         understood=frozenset(lists["understood"] or ()),  # type: ignore[call-overload]
         harmless=tuple(lists["harmless"] or ()),  # type: ignore[arg-type]
         bounded=frozenset(lists["bounded"] or ()),  # type: ignore[call-overload]
+        structural=tuple(lists["structural"] or ()),  # type: ignore[arg-type]
+        idle=tuple(lists["idle"] or ()),  # type: ignore[arg-type]
         wrapped=tuple(lists["wrapped"] or ()),  # type: ignore[arg-type]
         beside=parse_part_rules(table.get("beside", {}), f"class_defaults/{UNKNOWN}.toml: beside"),
         drafts=parse_draft_rules(table.get("drafts", {}), f"class_defaults/{UNKNOWN}.toml: drafts"),
