@@ -161,8 +161,8 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
 def fits(architecture: Architecture, deployment: Deployment, workload: Workload) -> bool:
     """What ``answer`` says of that alone, for a part of its time: no search where memory says no."""
     budget = budget_for(prepare(architecture, deployment), workload)
-    if not budget.fits or budget.state is not State.FITS:
-        return budget.fits and not deployment.no_build
+    if not budget.fits:
+        return False
     return _starts(budget, deployment, _report(budget, deployment, max_context_tokens(budget.ranks)))
 
 
@@ -175,8 +175,8 @@ def _report(budget: MemoryBudget, deployment: Deployment, longest_tokens: int | 
 
 
 def _starts(budget: MemoryBudget, deployment: Deployment, report: EngineReport | None) -> bool:
-    """Whether memory alone decides: there is a build, and nothing that fits is refused."""
-    is_refused = report is not None and bool(report.refusals) and budget.state is State.FITS
+    """Whether memory alone decides: there is a build, and nothing that fits, surely or probably, is refused."""
+    is_refused = report is not None and bool(report.refusals) and budget.fits
     return not deployment.no_build and not is_refused
 
 

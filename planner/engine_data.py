@@ -9,7 +9,7 @@ from typing import Any
 from planner.engine_versions import BUILD, DATE, Dated, Version, day_of, is_day, parse_version, value_at
 from planner.errors import BadPreset, PlannerError
 from planner.records import dataclass
-from planner.units import parse_bytes, shorten
+from planner.units import parse_bytes, shorten, ungrouped
 
 _FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _MAX_DIGITS = 15
@@ -68,7 +68,7 @@ class Setting:
             case "ints":
                 return parse_ints(text)
         try:
-            value = int(text.replace(",", "")) if self.type == "int" else float(text)
+            value = int(ungrouped(text)) if self.type == "int" else float(text)
         except ValueError:
             return None
         return value if len(text) <= _MAX_DIGITS and self.minimum <= value <= self.maximum else None

@@ -6,6 +6,8 @@ from planner.answer import NO_RUNTIME
 from planner.choices import Choices
 from planner.cli_text import listing_text
 from planner.formats import CHECKPOINT
+from planner.launch.gguf import download
+from planner.launch.llama_cpp import FORK
 from planner.picks import Pick, longer_context, pick_row
 from planner.quality import unlike
 from planner.units import format_bytes
@@ -14,7 +16,6 @@ from planner.which import MINIMUM, match_quality
 COMMANDS = {
     "ollama": "ollama pull",
     "llama_cpp": "llama-server --hf-repo",
-    "ik_llama_cpp": "llama-server --hf-repo",
 }
 """What is written before the name of a file, by engine; ``hf download`` for any other."""
 
@@ -32,6 +33,8 @@ def get_command(pick: Pick, choices: Choices) -> str:
     engine = choices.engine
     if engine == MINIMUM and pick.match.weights != CHECKPOINT:
         engine = "ollama"
+    if engine == FORK:
+        return download(pick.get)
     return f"{COMMANDS.get(engine, 'hf download')} {pick.get}"
 
 

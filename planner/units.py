@@ -22,6 +22,7 @@ _BYTES_PER_UNIT = {
     "tib": 2**40,
 }
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]+))?\s*([a-z]*)", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+", re.ASCII)
 _MAX_BYTES = 2**60
 _MAX_TEXT = 40
 _LEAST_BARE_BYTES = 2**16  # below, somebody has left out GiB or MB
@@ -173,6 +174,15 @@ def words_for_tokens(tokens: int) -> int:
     words = tokens * 3 // 4
     scale: int = 10 ** max(0, len(str(words)) - 2)
     return (words + scale // 2) // scale * scale
+
+
+def ungrouped(text: str) -> str:
+    """A whole number without the commas between its thousands; *text* itself where its commas are others.
+
+    >>> ungrouped("131,072"), ungrouped("4,4"), ungrouped("4")
+    ('131072', '4,4', '4')
+    """
+    return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -195,3 +195,11 @@ def test_minimum_has_no_rules_of_a_version() -> None:
 )
 def test_a_later_release_build_or_day_is_known_as_one(engine: str, version: str, is_later: bool) -> None:
     assert presets.engine_data(engine).is_later(version) is is_later
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_commas_that_group_no_thousands_are_no_number(engine: str) -> None:
+    data = presets.engine_data(engine)
+    for name in (name for name, setting in data.settings.items() if setting.type == "int"):
+        with pytest.raises(PlannerError, match="a whole number"):
+            settle(data, engine, None, [f"{name}=4,4"])

@@ -11,7 +11,7 @@ from planner.checkpoint_ids import identify
 from planner.choices import Choices, choose
 from planner.downloads import checkpoint_id, pull_name, pulled, stored_as
 from planner.errors import PlannerError
-from planner.format_presets import mix_names
+from planner.format_presets import formats, mix_names
 from planner.launch import LAUNCHERS, launch, parse_launch
 from planner.presets import models
 
@@ -370,7 +370,41 @@ def test_a_format_that_needs_a_checkpoint_says_so() -> None:
     choices = Choices(model="llama-3.1-8b", memory="24GiB", weights="int8", engine="vllm")
     written = launch(choices, choose(choices))
     assert written is not None
-    assert written.notes == ("Name a checkpoint of llama-3.1-8b in int8: vLLM does not make one while it loads.",)
+    assert "vllm serve CHECKPOINT-OF-llama-3.1-8b-IN-int8 " in written.text
+    assert written.notes == (
+        "Name a checkpoint of llama-3.1-8b in int8 in place of CHECKPOINT-OF-llama-3.1-8b-IN-int8: vLLM does not make "
+        "one while it loads.",
+    )
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "lmdeploy", "tensorrt_llm", "transformers"])
+def test_no_command_starts_the_publisher_s_checkpoint_in_place_of_another_format(engine: str) -> None:
+    """Every format of the list, and GGUF's: the command read back is the plan, or the engine refuses the format."""
+    for weights in (*formats(), "q4_k_m", "iq2_xs"):
+        choices = Choices(model="llama-3.1-8b", memory="80GiB", weights=weights, engine=engine, context=4096)
+        try:
+            chosen = choose(choices)
+            written = launch(choices, chosen)
+        except PlannerError:
+            continue
+        stored = chosen.deployment.weights
+        if stored.format is not None and stored.format.is_unquantized:
+            continue
+        assert written is not None
+        again = parse_launch(engine, written.text, Choices(model="", memory="80GiB"))
+        assert again.model in ("llama-3.1-8b", "meta-llama/Llama-3.1-8B")
+        assert again.weights == stored.name, written.text
+
+
+def test_ik_llama_cpp_is_given_a_file_that_is_downloaded() -> None:
+    """Its --hf-repo takes no type behind a colon."""
+    choices = Choices(model="llama-3.1-8b", memory="24GiB", weights="q4_k_m", engine="ik_llama_cpp", context=8_192)
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert "--model llama-3.1-8b-Q4_K_M.gguf" in written.text
+    assert "--hf-repo" not in written.text
+    repository = "bartowski/Meta-Llama-3.1-8B-Instruct-GGUF"
+    assert written.files == f"hf download {repository} --include '*Q4_K_M*.gguf' --local-dir ."
 
 
 @pytest.mark.parametrize("engine", ["vllm", "sglang", "lmdeploy", "tensorrt_llm", "transformers"])

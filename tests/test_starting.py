@@ -1,8 +1,10 @@
 """No command stands under a plan that it does not start."""
 
+import json
+
 import pytest
 
-from planner.answer import answer
+from planner.answer import answer, fits
 from planner.choices import Choices, choose
 from planner.cli import main
 from planner.launch import LAUNCHERS
@@ -30,6 +32,18 @@ def test_a_context_too_long_for_the_pool_comes_with_the_one_that_starts() -> Non
     assert found.change == f"{before.max_context_tokens:,} tokens per user instead of 131,072"
     assert found.command is not None
     assert f"--max-model-len {before.max_context_tokens} " in found.command.text + " "
+
+
+def test_what_probably_fits_and_is_refused_all_the_same_comes_with_the_change_that_starts() -> None:
+    """172 blocks for recurrent states, and vLLM's 1,024 sequences: the memory alone would do."""
+    settings = ("mamba_cache_mode=align", "enable_prefix_caching=true")
+    asked = Choices(model="qwen3.5-35b-a3b", device="h100-sxm", engine="vllm", context=8_192, set=settings)
+    found = started(asked)
+    assert found.change.startswith("max_num_seqs ")
+    assert found.command is not None
+    assert "--max-num-seqs " in found.command.text
+    chosen = choose(asked)
+    assert not fits(chosen.architecture, chosen.deployment, chosen.workload)
 
 
 def test_requests_that_wait_do_not_keep_a_pool_from_starting() -> None:
@@ -70,3 +84,11 @@ def test_long_meanings_are_wrapped_not_cut(capsys: pytest.CaptureFixture[str]) -
     assert max(map(len, out.splitlines())) <= 128
     meanings = " ".join(line.rpartition("  ")[2].strip() for line in out.splitlines())
     assert "on when not set, for models with recurrent states from 0.26 on" in meanings
+
+
+def test_a_command_that_names_its_model_needs_no_other_name(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["plan", "--engine", "vllm", "--device", "h100-sxm", "--json", "--command"]
+    assert main([*asked, "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 32768"]) == 0
+    assert json.loads(capsys.readouterr().out)["context_tokens"] == 32_768
+    assert main([*asked, "vllm serve --max-model-len 32768"]) == 2
+    assert "add --model NAME" in capsys.readouterr().err

@@ -15,13 +15,14 @@ from planner.export import Row, to_json
 from planner.format_choices import QUANTIZE
 from planner.formats import CHECKPOINT
 from planner.links import link_names
+from planner.units import ungrouped
 
 _MAX_DIGITS = 20
 
 
 def whole(text: str) -> int:
     """A whole number, with separators if wanted."""
-    digits = text.replace(",", "").replace("_", "")
+    digits = ungrouped(text).replace("_", "")
     if len(digits) > _MAX_DIGITS or not digits.isascii() or not digits.removeprefix("-").isdigit():
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return int(digits)

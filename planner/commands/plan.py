@@ -19,7 +19,9 @@ from planner.export import to_json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--model", required=True, help="preset name or alias, file, folder, or Hugging Face id (with --online)"
+        "--model",
+        default="",
+        help="preset name or alias, file, folder, or Hugging Face id (with --online); not needed beside --command",
     )
     parser.add_argument("--device", help="a name from 'kvbudget devices'")
     parser.add_argument("--memory", help="one card's memory instead of a device, such as 8GiB")
@@ -49,6 +51,8 @@ def unused(arguments: argparse.Namespace) -> Unused:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if not (arguments.model or arguments.launch):
+        raise PlannerError("Name what is planned: --model NAME, or --command with one that names it.")
     choices = choices_from(arguments)
     beside: tuple[str, ...] = ()
     if arguments.launch:
@@ -57,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         choices = refuse_contradictions(choices, parse_launch(choices.engine, arguments.launch, choices))
         beside = skipped(choices.engine, arguments.launch)
+        if not choices.model:
+            raise PlannerError("The command names no model: add --model NAME.")
     chosen = choose(choices)
     _check_experts(chosen)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)

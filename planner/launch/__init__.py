@@ -9,6 +9,7 @@ from planner.deployment import Deployment
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
 from planner.launch.base import Launch
+from planner.launch.spelling import STANDS_FOR
 
 LAUNCHERS = {
     "vllm": "planner.launch.vllm",
@@ -47,7 +48,8 @@ def expresses(choices: Choices, chosen: Chosen, command: Launch) -> bool:
     read = choose(parse_launch(choices.engine, command.text, bare), chosen.architecture).deployment
     said, asked = read.settings, chosen.deployment.settings
     same_weights = read.weights.name == chosen.deployment.weights.name or chosen.deployment.weights.name == CHECKPOINT
-    return same_weights and all(said.values[name] == asked.values[name] for name in asked.given)
+    is_known = STANDS_FOR not in command.text
+    return is_known and same_weights and all(said.values[name] == asked.values[name] for name in asked.given)
 
 
 def _beside(deployment: Deployment) -> Iterator[str]:

@@ -19,6 +19,16 @@ def file_name(model: str, name: str, weights: str) -> str:
     return model if is_file(model) else f"{name}{'' if weights == CHECKPOINT else f'-{weights.upper()}'}{ENDING}"
 
 
+def download(repository: str) -> str:
+    """The command that gets a file of the Hub by ``gguf_repository``'s name of it.
+
+    >>> download("bartowski/Qwen_Qwen3-8B-GGUF:Q6_K")
+    "hf download bartowski/Qwen_Qwen3-8B-GGUF --include '*Q6_K*.gguf' --local-dir ."
+    """
+    name, _, weights = repository.partition(":")
+    return f"hf download {name} --include '*{weights}{'*' if weights else ''}{ENDING}' --local-dir ."
+
+
 def named_file(file: str) -> dict[str, str]:
     """Model and weights in a name such as ``qwen3-8b-Q4_K_M.gguf``."""
     name = file.removesuffix(ENDING)

@@ -13,7 +13,7 @@ from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import Launch, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
-from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
+from planner.launch.gguf import download, file_name, is_file, made_from_checkpoint, named_file
 from planner.launch.pasted import arguments, ignored
 from planner.units import MIB
 
@@ -67,6 +67,8 @@ NAMELESS = {NGRAM: "ngram-simple", EAGLE: "draft-eagle3"}
 """Drafts that are no smaller model, as --spec-type has them."""
 SMALLER_MODEL, MTP_TYPE, NGRAM_LENGTH = "draft-simple", "draft-mtp", "--spec-ngram-simple-size-m"
 IGNORED = ("--gpu-layers-draft", "--spec-draft-ngl", "--cache-type-k-draft", "--cache-type-v-draft")
+FORK = "ik_llama_cpp"
+"""It takes --hf-repo only with --hf-file: common/common.cpp."""
 NO_CARD = {"llama_cpp": ("--device", "none")}
 _MAX_DIGITS = 15
 ALL_LAYERS = "999"
@@ -80,7 +82,9 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     file = file_name(choices.model, chosen.architecture.name, deployment.weights.name)
     files, notes = made_from_checkpoint(choices, deployment, file)
     source = ["--model", file]
-    if repository is not None:
+    if repository is not None and chosen.deployment.engine == FORK:
+        files, notes = download(repository), (f"{file} stands for the file that is downloaded, or its first part.",)
+    elif repository is not None:
         source, files = ["--hf-repo", repository], ""
     words = ["llama-server", *source, *_options(choices, chosen)]
     return Launch(text=shell(words), language="sh", notes=(*notes, *_draft_notes(choices, deployment)), files=files)
@@ -180,7 +184,7 @@ def parse(text: str, like: Choices) -> Choices:
     switches |= {off: f"set.{name}=false" for name, (_, off) in EITHER_WAY.items()}
     beside, beside_switches = ignored("llama_cpp")
     flags, switches = flags | beside, switches | beside_switches
-    found, n_ctx = replace(like, engine=like.engine if like.engine == "ik_llama_cpp" else "llama_cpp", set=()), ""
+    found, n_ctx = replace(like, engine=like.engine if like.engine == FORK else "llama_cpp", set=()), ""
     draft: dict[str, str] = {}
     for name, value in options_of(_with_attention(words), flags, switches):
         match name:

@@ -17,9 +17,9 @@ VALUES = ("cache_max_entry_count", "cache_block_seq_len", "quant_policy", "max_b
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, on TurboMind, whose rules the plan follows."""
-    words = [*COMMAND, loaded(choices, chosen.deployment), "--backend", "turbomind", *_options(choices, chosen)]
+    words = [*COMMAND, loaded(choices, chosen, SPELLING.weights), "--backend", "turbomind", *_options(choices, chosen)]
     notes = (
-        *checkpoint_notes(choices, chosen.deployment, "LMDeploy", SPELLING.weights),
+        *checkpoint_notes(choices, chosen, "LMDeploy", SPELLING.weights),
         *left_out(chosen.deployment, "TurboMind"),
     )
     return Launch(text=shell(words), language="sh", notes=notes)

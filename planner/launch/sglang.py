@@ -52,12 +52,13 @@ DRAFT_PATH, STEPS, TREE, DRAFTED = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to SGLang is left to it here too."""
-    words = [*COMMAND, "--model-path", loaded(choices, chosen.deployment), *_options(choices, chosen)]
-    return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
+    words = [*COMMAND, "--model-path", loaded(choices, chosen, SPELLING.weights), *_options(choices, chosen)]
+    return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
-def _notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
-    yield from checkpoint_notes(choices, deployment, "SGLang", SPELLING.weights)
+def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
+    deployment = chosen.deployment
+    yield from checkpoint_notes(choices, chosen, "SGLang", SPELLING.weights)
     draft = deployment.draft
     is_said = draft is None or has_files(draft)
     yield from draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "SGLang")

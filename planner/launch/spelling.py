@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from planner.choices import Choices
+from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.downloads import checkpoint_id, hub_id, stored_as
+from planner.formats import CHECKPOINT
 from planner.launch.base import known_name, option_of
 from planner.records import dataclass
 
+STANDS_FOR, IN = "CHECKPOINT-OF-", "-IN-"
+"""What stands for a checkpoint that is not known: no such repository exists, so that nothing else is loaded."""
 CACHE, DTYPE, WEIGHTS = "--kv-cache-dtype", "--dtype", "--quantization"
 
 
@@ -65,20 +68,45 @@ def written(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def loaded(choices: Choices, deployment: Deployment) -> str:
-    """The checkpoint to load: one that has the format already, where one is known, else the publisher's."""
-    return checkpoint_id(choices.model, deployment.weights.name) or hub_id(choices.model)
+def stand_in(model: str, weights: str) -> str:
+    """What stands for a checkpoint of *model* in *weights*.
+
+    >>> of_checkpoint(stand_in("qwen3-8b", "int4-g128"))
+    {'model': 'qwen3-8b', 'weights': 'int4-g128'}
+    """
+    return f"{STANDS_FOR}{model}{IN}{weights}"
+
+
+def loaded(choices: Choices, chosen: Chosen, made: Mapping[str, str]) -> str:
+    """The checkpoint to load: one that has the format already, the publisher's, or what stands for one."""
+    weights = chosen.deployment.weights.name
+    if _is_unknown(choices, chosen, made):
+        return stand_in(choices.model, weights)
+    return checkpoint_id(choices.model, weights) or hub_id(choices.model)
 
 
 def of_checkpoint(name: str) -> dict[str, str]:
     """The choices for a checkpoint that a command loads: model, and weights where its files have others."""
+    model, found, weights = name.removeprefix(STANDS_FOR).rpartition(IN)
+    if found and name.startswith(STANDS_FOR):
+        return {"model": model, "weights": weights}
     known = stored_as(name)
     return {"model": name} if known is None else {"model": known[0], "weights": known[1]}
 
 
-def checkpoint_notes(choices: Choices, deployment: Deployment, title: str, made: Mapping[str, str]) -> tuple[str, ...]:
+def checkpoint_notes(choices: Choices, chosen: Chosen, title: str, made: Mapping[str, str]) -> tuple[str, ...]:
     """That the format must be in the checkpoint already, where *title* makes none and no such checkpoint is known."""
-    weights = deployment.weights
-    if weights.format is None or weights.name in made or checkpoint_id(choices.model, weights.name):
+    if not _is_unknown(choices, chosen, made):
         return ()
-    return (f"Name a checkpoint of {choices.model} in {weights.name}: {title} does not make one while it loads.",)
+    weights = chosen.deployment.weights.name
+    return (
+        f"Name a checkpoint of {choices.model} in {weights} in place of {stand_in(choices.model, weights)}: {title} "
+        "does not make one while it loads.",
+    )
+
+
+def _is_unknown(choices: Choices, chosen: Chosen, made: Mapping[str, str]) -> bool:
+    """Whether the publisher's files have another format, which the engine does not make and no checkpoint has."""
+    weights = chosen.deployment.weights.name
+    has_it = weights in (CHECKPOINT, chosen.architecture.stored_as, *made)
+    return not has_it and checkpoint_id(choices.model, weights) is None

@@ -46,10 +46,10 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command, and before it the file with what the command line has no option for."""
     deployment = chosen.deployment
     content = list(_file(choices, deployment))
-    words = ["trtllm-serve", loaded(choices, deployment), *_options(chosen, has_file=bool(content))]
+    words = ["trtllm-serve", loaded(choices, chosen, {}), *_options(chosen, has_file=bool(content))]
     before = "\n".join((f"cat > {FILE} <<'END'", *content, "END\n")) if content else ""
     notes = (
-        *checkpoint_notes(choices, deployment, "TensorRT-LLM", {}),
+        *checkpoint_notes(choices, chosen, "TensorRT-LLM", {}),
         *draft_notes(choices, deployment, {}),
     )
     return Launch(text=before + shell(words), language="sh", notes=notes)

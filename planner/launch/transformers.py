@@ -28,14 +28,17 @@ _DTYPE = re.compile(r'\bdtype="(\w{1,20})"')
 _CONFIG = re.compile(r"BitsAndBytesConfig\(([^()\n]{1,200})\)")
 
 
+MADE = dict.fromkeys((*BITS_AND_BYTES, *DTYPES), "")
+"""What it makes while it loads."""
+
+
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """Prompt and answer together have the plan's context, for as many prompts at once as it has users."""
     deployment = chosen.deployment
-    made = dict.fromkeys((*BITS_AND_BYTES, *DTYPES), "")
     draft = deployment.draft
     is_said = draft is None or draft.architecture is not None or draft.name == NGRAM
     notes = (
-        *checkpoint_notes(choices, deployment, "the script", made),
+        *checkpoint_notes(choices, chosen, "the script", MADE),
         *_cache_notes(choices, deployment),
         *(("generate() drafts for one prompt at a time.",) if draft and chosen.workload.users > 1 else ()),
         *(draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "generate()")),
@@ -53,7 +56,7 @@ def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
 def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
     config = BITS_AND_BYTES.get(chosen.deployment.weights.name)
     names = "AutoModelForCausalLM, AutoTokenizer" + (", BitsAndBytesConfig" if config else "")
-    yield from (f"from transformers import {names}", "", f'MODEL = "{loaded(choices, chosen.deployment)}"')
+    yield from (f"from transformers import {names}", "", f'MODEL = "{loaded(choices, chosen, MADE)}"')
     yield from (f"TOKENS = {chosen.workload.context_tokens}", f"USERS = {chosen.workload.users}")
     draft = chosen.deployment.draft
     assistant = None if draft is None or draft.architecture is None else draft

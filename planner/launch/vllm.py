@@ -49,8 +49,8 @@ VALUES = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
-    words = ["vllm", "serve", loaded(choices, chosen.deployment), *_options(choices, chosen)]
-    return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen.deployment)))
+    words = ["vllm", "serve", loaded(choices, chosen, SPELLING.weights), *_options(choices, chosen)]
+    return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -89,8 +89,9 @@ def _draft(choices: Choices, draft: Draft) -> dict[str, Any]:
     return config | {TOKENS: draft.draft_tokens}
 
 
-def _notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
-    yield from checkpoint_notes(choices, deployment, "vLLM", SPELLING.weights)
+def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
+    deployment = chosen.deployment
+    yield from checkpoint_notes(choices, chosen, "vLLM", SPELLING.weights)
     shared = deployment.tensor_parallel * deployment.data_parallel
     if deployment.expert_parallel not in (1, shared):
         yield f"vLLM shares experts over all {shared} devices of a stage; the plan says {deployment.expert_parallel}."

@@ -8,6 +8,7 @@ import streamlit as st
 from planner.choices import choose
 from planner.downloads import checkpoint_id, hub_id
 from planner.launch import launch
+from planner.launch.spelling import stand_in
 from planner.log_failures import failure_words
 from planner.log_lacks import COUNTED_BY, Lack
 from planner.log_report import LogReport, report_log
@@ -223,8 +224,11 @@ def _command(one: Try, report: LogReport) -> None:
     if found is not None:
         text = found.text
         if report.choices is not None and one.choices.weights == report.choices.weights:
-            named = checkpoint_id(one.choices.model, one.choices.weights or "") or hub_id(one.choices.model)
-            text = text.replace(named, shlex.quote(report.model or one.choices.model), 1)
+            model, weights = one.choices.model, one.choices.weights or ""
+            for named in (stand_in(model, weights), checkpoint_id(model, weights) or hub_id(model)):
+                if named in text:
+                    text = text.replace(named, shlex.quote(report.model or model), 1)
+                    break
         st.code(text, language=found.language, wrap_lines=True)
         for note in found.notes:
             st.caption(f":material/info: {no_markup(in_fields(note))}")
