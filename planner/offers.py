@@ -61,7 +61,7 @@ def find_offers(
     max_first_token_s: float | None = None,
     architecture: Architecture | None = None,
 ) -> list[Offer]:
-    """Every card of *prices* and count that does it, the cheapest hour first, of equal ones the faster.
+    """Every card of *prices* and count that does it, the cheapest hour first, of equal ones the fewest cards.
 
     *choices* say what is asked, users and context among it; *prices* are those of one device an hour. Of the ways to
     make replicas of as many cards the fastest is kept. *architecture* stands in for the model's name where a file was
@@ -101,7 +101,7 @@ def find_offers(
             if offer.tokens_per_s_user > known.tokens_per_s_user:
                 fastest[offer.device_count] = offer
         found += fastest.values()
-    return sorted(found, key=lambda offer: (offer.price_per_hour, -offer.tokens_per_s_user))
+    return sorted(found, key=lambda offer: (offer.price_per_hour, offer.device_count, -offer.tokens_per_s_user))
 
 
 def _offer(

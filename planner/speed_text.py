@@ -7,7 +7,7 @@ from planner.speed.busy import Busy
 from planner.speed.constants import Seconds
 from planner.speed.names import MEASURED, engine_name, family_words
 from planner.speed.sweeps import Phase, UserRange
-from planner.units import format_error, format_figure, format_seconds
+from planner.units import counted, format_error, format_figure, format_seconds
 
 _SHARED = ("weights", "fixed")
 """What a step does once for all users."""
@@ -83,7 +83,7 @@ def alone_sentence(result: AloneAnswer, asked_users: int) -> str:
     more = "" if asked_users == 1 else f" For {count_users(asked_users)} there is no answer."
     return (
         f"One user alone gets **{format_figure(user.value)} tokens a second** ({rate_range(user)}) at "
-        f"{result.context_tokens:,} tokens, never more than {format_figure(user.ceiling)}.{more} "
+        f"{counted(result.context_tokens, 'token')}, never more than {format_figure(user.ceiling)}.{more} "
         f"{memory_words(result.max_users)}"
     )
 

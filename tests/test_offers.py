@@ -262,3 +262,10 @@ def test_a_split_that_an_engine_cannot_make_is_left_out_of_a_search(engine: str)
     offers = find_offers(choices, {"h100-sxm": 2.5}, **asked)
     assert {offer.device_count for offer in offers} == {1, 2, 4, 8}
     assert max(offer.tensor_parallel for offer in offers) == (1 if engine == "llama_cpp" else 2)
+
+
+def test_of_cards_that_cost_the_same_the_fewest_come_first() -> None:
+    found = find_offers(CHOICES, {"h100-sxm": 0.0}, speed_engine="vllm", prompt_tokens=500, output_tokens=100)
+    free = [offer.device_count for offer in found]
+    assert len(free) > 1
+    assert free == sorted(free)

@@ -15,11 +15,12 @@ from planner.cli import main
 from planner.deployment import Deployment, Device
 from planner.errors import PlannerError
 from planner.formats import QuantScheme, Role
+from planner.model_files import load_model
 from planner.speed.answer import curve, knee_users, prompt_seconds, speed, step_seconds, step_time
 from planner.speed.constants import SpeedConstants, parts
 from planner.speed.fit import Measured, fit, predicted_s
 from planner.speed.links import Link
-from planner.speed.operations import experts_touched
+from planner.speed.operations import experts_touched, read_tensors
 from planner.speed.rates import Kernels
 from planner.speed.work import Model, Work, decode_work, kv_bytes_read, mixed_work, prepare_speed, weight_bytes_read
 from tests.builders import BF16, attention, latent, layer, linear, model, state
@@ -75,6 +76,21 @@ def test_a_head_of_its_own_leaves_the_embedding_to_be_looked_up() -> None:
     tensors = (linear(1000, 512, Role.EMBEDDING), linear(1000, 512, Role.HEAD))
     architecture = model(layer(attention(), tensors=(linear(),)), tensors=tensors)
     assert weight_bytes_read(prepared(architecture), 1) == 2 * (512 * 512 + 1000 * 512)
+
+
+@pytest.mark.parametrize(
+    ("model", "elements"),
+    [
+        ("gemma-3n-e2b", 262_400 * 2_048),
+        ("gemma-3n-e4b", 262_400 * 2_048),
+        ("gemma-4-e2b", 262_144 * 1_536),
+        ("gemma-4-e4b", 262_144 * 2_560),
+        ("opt-350m", 50_272 * 512),
+    ],
+)
+def test_a_table_for_every_layer_is_looked_up_and_the_words_own_is_the_head(model: str, elements: int) -> None:
+    read = [tensor for tensor, _ in read_tensors(load_model(model)) if tensor.role is Role.EMBEDDING]
+    assert [tensor.elements for tensor in read] == [elements]
 
 
 def test_experts_are_read_as_they_are_met() -> None:

@@ -26,12 +26,17 @@ def experts_touched(count: int, active: int, tokens: float) -> float:
 
 
 def read_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
-    """The tensors that a step reads, with how often each occurs."""
+    """The tensors that a step reads, with how often each occurs.
+
+    Embeddings are looked up, a row a token. Without a head one of them is multiplied with: the largest that is no wider
+    than the model, so not the wider table of embeddings for every layer.
+    """
     tensors = list(counted_tensors(architecture.layers, architecture.tensors))
     embeddings = [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
     head = None
     if all(tensor.role is not Role.HEAD for tensor in architecture.tensors):
-        head = max(embeddings, key=lambda tensor: tensor.elements, default=None)
+        narrow = [tensor for tensor in embeddings if tensor.columns <= architecture.hidden_size]
+        head = max(narrow, key=lambda tensor: tensor.elements, default=None)
     return [(tensor, count) for tensor, count in tensors if tensor.role is not Role.EMBEDDING or tensor is head]
 
 
