@@ -102,6 +102,8 @@ def engine_field(plan: Scenario) -> str:
         return picked
     named = run_by(plan.choices.engine)
     if named in known:
+        if plan.choices.engine == "minimum":
+            st.caption(f":material/info: The set-up names no engine: figures are those of {engine_name(named)}.")
         return named
     st.caption(
         f":material/info: Of {named} no public measurements are used here: figures are those of "

@@ -92,6 +92,7 @@ def test_another_engines_speed(open_app: OpenApp, engine: str) -> None:
 def test_the_set_ups_engine_is_the_one_whose_speed_is_planned(open_app: OpenApp) -> None:
     assert "How well llama.cpp uses" in words(open_app(PAGE, engine="ollama"))
     assert "How well vLLM uses" in words(open_app(PAGE, engine="vllm"))
+    assert "The set-up names no engine: figures are those of vLLM." in words(open_app(PAGE))
     said = words(open_app(PAGE, engine="transformers"))
     assert "Of transformers no public measurements are used here: figures are those of vLLM." in said
 

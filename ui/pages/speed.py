@@ -125,7 +125,7 @@ def _verdict(result: SpeedAnswer, fast: UserRange, target: float) -> None:
         page.number(
             "Never faster than",
             format_figure(each.ceiling),
-            "tokens/s for each",
+            f"tokens/s for {'one' if result.users == 1 else f'each of {result.users:,}'}",
             help="The bytes of weights and cache that a step reads, over the card's bandwidth. Nothing reads faster.",
         )
 
