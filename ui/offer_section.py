@@ -79,7 +79,8 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
             _offer_figure(offers, currency)
             _take(plan.choices, offers)
             _command(plan.choices, prices, request, least or 0.0, longest, engine, price.option)
-        tried = f"{answer.users:,} × {answer.context_tokens:,} tokens, new prompts all the time, one to eight cards of each kind"
+        load = f"{answer.users:,} × {answer.context_tokens:,} tokens, new prompts all the time"
+        tried = f"{load}, one to eight cards of each kind"
         if is_example:
             st.caption(
                 f":material/info: For {tried}. Assumed prices: {examples.title} ({examples.source}). They change by "
