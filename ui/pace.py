@@ -78,7 +78,8 @@ def pace_fields(plan: Scenario) -> PaceWish:
         )
         return PaceWish(engine=DEFAULT_ENGINE)
     with st.grid(2, min_column_width=250):
-        engine = engine_field(plan)
+        with st.container():  # the field and what is said of it are one cell
+            engine = engine_field(plan)
         rate = measured_field(plan.chosen.workload.context_tokens)
     if not rate:
         return PaceWish(engine=engine)
