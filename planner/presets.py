@@ -3,6 +3,7 @@
 Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wrong key or a missing one is refused.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cache
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from planner.ollama_tags import OllamaName
     from planner.readers.gguf_knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
+
+_MAKER = re.compile(r"^(?:nvidia|amd|intel|apple)[ _-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +79,24 @@ def devices() -> Mapping[str, Device]:
     return {name: _device(name) for name in _device_tables()}
 
 
+@cache
+def _names_of_devices() -> Mapping[str, str]:
+    return names_by_spelling(devices().values())
+
+
 def find_device(name: str) -> Device:
-    """The device called *name* or by one of its aliases; raises UnknownName with the nearest names."""
+    """The device called *name*, by an alias or its title, as drivers report it too; else UnknownName with the nearest.
+
+    Drivers put the maker before it: ``NVIDIA GeForce RTX 3060 12GB``.
+    """
     wanted = name.strip().lower()
     for key in _device_tables().mentioning(wanted):
         device = _device(key)
         if wanted == device.name or wanted in device.aliases:
             return device
+    for spelled in (wanted, _MAKER.sub("", wanted)):
+        if (alike := spelled_like(spelled, _names_of_devices())) is not None:
+            return _device(alike)
     raise UnknownName(not_known("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
 
 

@@ -141,6 +141,7 @@ def test_presets_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (("--memory", "8GiB", "--context", "1000000000000"), "context = 1,000,000,000,000 is not possible"),
         (("--memory", "8GiB", "--context", "1e3"), "'1e3' is not a whole number"),
+        (("--memory", "8GiB", "--context", "8k"), "'8k' is not a whole number: write 8192 or 8000"),
         (("--memory", "8GiB", "--context", "9" * 5000), "is not a whole number"),
         (("--memory", "8GiB", "--users", "0"), "users = 0 is not possible"),
         (("--memory", "8GiB", "--users", "-3"), "users = -3 is not possible"),

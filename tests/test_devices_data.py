@@ -210,13 +210,21 @@ def test_every_name_means_one_device() -> None:
         ("h100", "h100-sxm"),
         ("MI300X", "mi300x"),
         ("gb10", "dgx-spark"),
+        ("NVIDIA GeForce RTX 3060 12GB", "rtx-3060-12gb"),
+        ("AMD Radeon RX 7900 XTX", "rx-7900-xtx"),
     ],
 )
 def test_other_spellings(typed: str, name: str) -> None:
     assert presets.find_device(typed).name == name
 
 
-@pytest.mark.parametrize("ambiguous", ["a100", "v100", "rtx-4060-ti", "m1", "m4-max"])
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_title_is_a_name_with_its_maker_before_it_too(name: str) -> None:
+    for maker in ("", "NVIDIA ", "AMD "):
+        assert presets.find_device(maker + DEVICES[name].title).name == name
+
+
+@pytest.mark.parametrize("ambiguous", ["a100", "v100", "rtx-4060-ti", "m1", "m4-max", "NVIDIA GeForce RTX 3060"])
 def test_a_name_that_fits_several_sizes_is_refused(ambiguous: str) -> None:
     with pytest.raises(UnknownName):
         presets.find_device(ambiguous)

@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -23,6 +24,11 @@ _MAX_DIGITS = 20
 def whole(text: str) -> int:
     """A whole number, with separators if wanted."""
     digits = ungrouped(text).replace("_", "")
+    if thousands := re.fullmatch(r"(\d{1,6})[kK]", text.strip(), re.ASCII):
+        number = int(thousands[1])
+        raise argparse.ArgumentTypeError(
+            f"{text[:40]!r} is not a whole number: write {number * 1024} or {number * 1000}"
+        )
     if len(digits) > _MAX_DIGITS or not digits.isascii() or not digits.removeprefix("-").isdigit():
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
     return int(digits)

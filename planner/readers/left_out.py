@@ -24,7 +24,8 @@ SIZES = frozenset(
 
 _LESS_BY_NULL = (
     *("head_dim", "global_head_dim", "v_head_dim", "index_head_dim", "n_shared_experts"),
-    *("shared_expert_intermediate_size", "hidden_size_per_layer_input"),
+    *("shared_expert_intermediate_size", "hidden_size_per_layer_input", "swa_num_key_value_heads"),
+    *("dense_intermediate_size", "block_ffn_dim_multiplier"),
 )
 """Sizes of a class that a file undoes by null, and so makes the model smaller."""
 
