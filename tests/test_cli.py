@@ -161,11 +161,15 @@ def test_bad_options_get_one_sentence(
     assert sentence in refused(capsys, "plan", "--model", "7b-class", *words)
 
 
-@pytest.mark.parametrize("name", ["", " ", "lama-3.1-8b", "../../etc/passwd", "x" * 10_000, "llama\x00", "[nominal]"])
+@pytest.mark.parametrize("name", [" ", "lama-3.1-8b", "../../etc/passwd", "x" * 10_000, "llama\x00", "[nominal]"])
 def test_unknown_models_are_refused_by_name(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     sentence = refused(capsys, "plan", "--model", name, "--memory", "8GiB")
     assert "is not known" in sentence
     assert len(sentence) < 300
+
+
+def test_an_empty_model_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, "plan", "--model", "", "--memory", "8GiB").startswith("Name what is planned: --model NAME")
 
 
 def test_the_nearest_name_is_offered(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,11 @@ def find_text(config: Mapping[str, object], knowledge: Knowledge) -> TextConfig:
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r} is an encoder-decoder; only decoders can be planned."
         )
+    if config.get("add_cross_attention") is True:
+        raise UnsupportedModel(
+            f"model_type {shorten(model_type)!r} attends to an encoder here ('add_cross_attention'), whose size the "
+            "config does not give; only decoders alone can be planned."
+        )
     wrapper, warning, by_class = _family(_by_class(config, model_type, knowledge), knowledge), "", False
     stand_in = None
     if wrapper is None and (named := class_family(config, knowledge)):

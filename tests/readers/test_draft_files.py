@@ -38,3 +38,9 @@ def test_a_class_of_drafts_is_refused_wherever_it_is_named(name: str) -> None:
 @pytest.mark.parametrize("name", ["LlamaForCausalLM", "Eagle2_5_VLForConditionalGeneration", "EagleChatModel"])
 def test_vision_models_of_a_like_name_are_no_drafts(name: str) -> None:
     read_config({**DENSE, "architectures": [name]}, KNOWLEDGE)
+
+
+def test_a_decoder_that_attends_to_an_encoder_is_refused() -> None:
+    with pytest.raises(UnsupportedModel, match="attends to an encoder here"):
+        read_config({**DENSE, "add_cross_attention": True}, KNOWLEDGE)
+    read_config({**DENSE, "add_cross_attention": False}, KNOWLEDGE)
