@@ -66,7 +66,8 @@ def _busy(served: Busy) -> str:
     return (
         f"Busy, with a new prompt of {served.prompt_tokens:,} for every {served.output_tokens:,} tokens of an answer: "
         f"{_range(each.value, each.low, each.high)} tokens/s each, "
-        f"{_range(all_of_them.value, all_of_them.low, all_of_them.high)} together."
+        f"{_range(all_of_them.value, all_of_them.low, all_of_them.high)} together, their own prompts' time counted; "
+        f"no faster than {format_pace(each.ceiling)} each at such lengths."
     )
 
 

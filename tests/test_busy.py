@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from planner.cli import main
 from planner.performance_presets import find_speed_constants
-from planner.speed.answer import step_seconds
+from planner.performance_text import speed_text
+from planner.speed.answer import speed, step_seconds
 from planner.speed.busy import busy
 from planner.speed.fit import predicted_s
 from planner.speed.operations import has_experts
 from planner.speed.work import decode_work
+from planner.units import format_pace
 from tests.speed_readings import serving
 from tests.speed_readings.reading import rows_of
 from tests.test_speed import CONSTANTS, dense, prepared
@@ -85,3 +87,13 @@ def test_a_request_is_as_long_as_its_prompt_and_answer(capsys: pytest.CaptureFix
     assert main([*words, "--prompt", "800", "--users", "4"]) == 0
     text = capsys.readouterr().out
     assert "Busy, with a new prompt of 800 for every 200 tokens of an answer: " in text
+
+
+def test_a_busy_servers_line_has_a_ceiling_of_its_own_and_says_what_together_counts() -> None:
+    """At 1,250 tokens on average it is higher than that of 1,500."""
+    found = busy(MODEL, CONSTANTS, 1, 1_000, 500)
+    said = speed_text(
+        speed(MODEL, CONSTANTS, context_tokens=1_500, users=1, prompt_tokens=1_000, max_users=4), served=found
+    )
+    assert "together, their own prompts' time counted; no faster than" in said
+    assert format_pace(found.tokens_per_s_user.ceiling) in said
