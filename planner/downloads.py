@@ -10,6 +10,10 @@ from planner.preset_files import PRESETS, load_toml
 from planner.presets import ModelPreset, find_model
 
 _HUB_ADDRESS = "hf.co/"
+OF_THE_HUB = (
+    "hf.co/ names a file of the Hub: Ollama does not load every newer model's (unable to load model); a tag of its own "
+    "library it does."
+)
 USUAL = "q4_k_m"
 """The type of a file of which nothing is known but its name."""
 
@@ -94,6 +98,17 @@ def pull_name(model: str, weights: str) -> str | None:
         return tag
     repository = gguf_repository(model, weights)
     return f"{_HUB_ADDRESS}{repository}" if repository else None
+
+
+def of_the_hub(name: str) -> bool:
+    """Whether ``pull_name``'s answer is a repository of the Hub, whose newer models not every Ollama loads.
+
+    Source: github.com/ollama/ollama, issues 14545 and 15625 (2026).
+
+    >>> of_the_hub("hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q6_K"), of_the_hub("qwen3:8b-q4_K_M")
+    (True, False)
+    """
+    return name.startswith(_HUB_ADDRESS)
 
 
 def pulled(name: str) -> tuple[str, str]:

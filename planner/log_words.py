@@ -161,9 +161,12 @@ def tries_words(tries: tuple[Try, ...]) -> str:
     """What stands before the changes."""
     if not tries:
         return ""
-    enough = sum(one.starts for one in tries)
+    shown = said_once(tries)
+    enough = sum(one.starts for one in shown)
     if not enough and all(one.choices is None for one in tries):
         return "These may be enough, by the little that the log prints:"
     if not enough:
         return "No single change that was tried is enough; these bring it nearer:"
+    if enough < len(shown):
+        return f"{'The' if enough == 1 else 'Any'} one with a check mark makes it start:"
     return "This makes it start:" if enough == 1 else "Any one of these makes it start:"

@@ -11,7 +11,7 @@ from planner.advice import as_fit_chooses
 from planner.budget import Case, RankBudget, holds, plan
 from planner.capacity import max_context_tokens
 from planner.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
-from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
+from planner.downloads import checkpoint_id, gguf_repository, hub_id, of_the_hub, pull_name
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
@@ -46,7 +46,7 @@ MOST_OUTSIDE = 0.6
 """Of a larger model no greater share is put into main memory: beyond that it only crawls."""
 
 
-_KNOWN, _UNKNOWN, _COARSE = range(3)
+_KNOWN, _OF_THE_HUB, _UNKNOWN, _COARSE = range(4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,14 +81,14 @@ def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> l
     better first. Raises PlannerError for an engine that does not run on the device.
     """
     device = check_device(choices)
-    found: dict[int, list[_Fit]] = {_KNOWN: [], _UNKNOWN: [], _COARSE: []}
+    found: dict[int, list[_Fit]] = {_KNOWN: [], _OF_THE_HUB: [], _UNKNOWN: [], _COARSE: []}
     for _, preset in _in_order(choices.engine, tuple(weights)):
         tried = [
             name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
         ]
         fit = _best(choices, preset, tried)
         if fit is not None and fit.get not in [other.get for other in found[_KNOWN] if other.get]:
-            found[_rank(fit)].append(fit)
+            found[_rank(choices, fit)].append(fit)
         if len(found[_KNOWN]) == count:
             break
     return [_pick(fit) for fit in islice(chain.from_iterable(found.values()), count)]
@@ -192,16 +192,22 @@ def _size(preset: ModelPreset) -> int:
 
 
 def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> _Fit | None:
-    """Of the formats that fit the first that can be had, unless only one under four bits can; else the first."""
+    """Of the formats that fit the first that can be had, unless only one under four bits can; else the first.
+
+    A file of Ollama's library comes before one that Ollama would get from the Hub.
+    """
     first: _Fit | None = None
+    had: _Fit | None = None
     for name in weights:
         fit = _fitting(choices, preset, name)
         if fit is None:
             continue
         first = first or fit
         if fit.get and (not is_coarse(fit.match) or is_coarse(first.match)):
-            return fit
-    return first
+            if not _is_second(choices, fit):
+                return fit
+            had = had or fit
+    return had or first
 
 
 def _fitting(choices: Choices, preset: ModelPreset, weights: str, setting: str = "") -> _Fit | None:
@@ -265,8 +271,15 @@ def _can_offload(choices: Choices) -> bool:
     return "n_gpu_layers" in presets.engine_data(choices.engine).settings
 
 
-def _rank(fit: _Fit) -> int:
+def _is_second(choices: Choices, fit: _Fit) -> bool:
+    """Whether Ollama would get it from the Hub, and not from its own library."""
+    return choices.engine == "ollama" and of_the_hub(fit.get)
+
+
+def _rank(choices: Choices, fit: _Fit) -> int:
     """Which group a pick belongs to."""
     if is_coarse(fit.match):
         return _COARSE
-    return _KNOWN if fit.get else _UNKNOWN
+    if not fit.get:
+        return _UNKNOWN
+    return _OF_THE_HUB if _is_second(choices, fit) else _KNOWN

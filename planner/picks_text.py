@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from planner.answer import NO_RUNTIME
 from planner.choices import Choices
 from planner.cli_text import listing_text
+from planner.downloads import OF_THE_HUB, of_the_hub
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
 from planner.launch.llama_cpp import FORK
@@ -48,7 +49,7 @@ def pick_sentence(pick: Pick, choices: Choices, longer: tuple[int, int] | None) 
     stays = (
         "a context of any length stays"
         if pick.context_tokens is None
-        else f"up to **{pick.context_tokens:,} tokens** for {users} stay"
+        else f"at least **{pick.context_tokens:,} tokens** for {users} stay"
     )
     words, model = match_quality(match)
     sentences = [
@@ -72,6 +73,8 @@ def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) 
         lines += [listing_text([pick_row(pick) for pick in larger])]
     lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
     lines += filter(None, [unlike(match_quality(pick.match) for pick in (*found, *larger))])
+    if choices.engine == "ollama" and any(of_the_hub(pick.get) for pick in (*found, *larger)):
+        lines.append(f"Note: {OF_THE_HUB}")
     lines += [f"Note: {warning}" for warning in first.match.warnings if warning != NO_RUNTIME]
     if NO_RUNTIME in first.match.warnings:
         lines.append(

@@ -6,10 +6,12 @@ from planner.answer import Answer
 from planner.answer_words import asked
 from planner.budget import State
 from planner.deciding import Where
+from planner.downloads import of_the_hub
 from planner.formats import CHECKPOINT
+from planner.picks import how_to_get
 from planner.quality import loses_more
 from planner.units import format_bytes, format_size
-from planner.which import Match, is_coarse, match_quality
+from planner.which import Match, default_weights, is_coarse, match_quality
 
 STATE_WORDS = {
     State.FITS: "fits",
@@ -19,8 +21,28 @@ STATE_WORDS = {
 }
 
 
-def file_title(matches: Sequence[Match]) -> str:
-    """Which of one model's files to take for one device; *matches* stand the larger first."""
+HUB = " of the Hub"
+
+
+def to_take(engine: str, matches: Sequence[Match]) -> tuple[list[Match], str]:
+    """What of one model's *matches* to choose from, and whose they are: for Ollama its library's, else the Hub's.
+
+    The same formats as are tried where no model is named, so that both questions have one answer; all *matches* where
+    none of these fits.
+    """
+    if engine != "ollama":
+        return list(matches), ""
+    usual = default_weights(engine)
+    had = {match.weights: how_to_get(engine, match.name, match.weights) for match in matches if match.weights in usual}
+    fitting = [m for m in matches if m.state is State.FITS and had.get(m.weights) and not is_coarse(m)]
+    library = [match for match in fitting if not of_the_hub(had[match.weights])]
+    if library:
+        return library, " of Ollama's library"
+    return (fitting, HUB) if fitting else (list(matches), "")
+
+
+def file_title(matches: Sequence[Match], whose: str = "") -> str:
+    """Which of one model's files to take for one device; *matches* stand the larger first, *whose* says of what."""
     best = best_file(matches)
     if best is None:
         smallest = matches[-1]
@@ -30,8 +52,8 @@ def file_title(matches: Sequence[Match]) -> str:
     if is_coarse(best):
         return f"{best.model} fits only in {best.weights}, too coarse to be the one to take"
     if _larger_but_worse(matches, best):
-        return f"Take {best.model} in {best.weights}: no smaller file that fits loses less"
-    return f"Take {best.model} in {best.weights}: the largest file that fits"
+        return f"Take {best.model} in {best.weights}: no smaller file{whose} that fits loses less"
+    return f"Take {best.model} in {best.weights}: the largest file{whose} that fits"
 
 
 def _short_words(match: Match) -> str:

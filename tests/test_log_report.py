@@ -16,7 +16,8 @@ from planner.launch import launch, parse_launch
 from planner.log_cards import device_named
 from planner.log_choices import choices_from_log
 from planner.log_report import LogReport, report_log
-from planner.log_words import log_title
+from planner.log_try import Try
+from planner.log_words import log_title, tries_words
 from planner.logs.read import read_log
 from planner.units import GIB, parse_bytes
 from tests.logs.writer import vllm_lines
@@ -321,3 +322,13 @@ def test_more_than_is_free_is_mended_by_the_share_alone() -> None:
 )
 def test_cards_are_known_by_what_their_drivers_call_them(driver: str, device: str | None) -> None:
     assert device_named(driver) == device
+
+
+def test_what_is_not_enough_is_not_said_to_be() -> None:
+    """Of a flag and a card, the card too small: one of them makes it start, and not any one."""
+    flag = Try(change="a shorter context", option="--max-model-len 4096", says="engine", starts=True)
+    other = Try(change="a larger share", option="--gpu-memory-utilization 0.95", says="planner", starts=True)
+    card = Try(change="another card", option="", says="planner", starts=False)
+    assert tries_words((flag, other)) == "Any one of these makes it start:"
+    assert tries_words((flag, other, card)) == "Any one with a check mark makes it start:"
+    assert tries_words((flag, card)) == "The one with a check mark makes it start:"

@@ -32,7 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--users", type=whole, default=1, help="requests resident at once; default 1")
     parser.add_argument("--tensor-parallel", type=whole)
     parser.add_argument("--pipeline-parallel", type=whole)
-    parser.add_argument("--data-parallel", type=whole, help="copies of the attention, each with users of its own")
+    parser.add_argument(
+        "--data-parallel",
+        type=whole,
+        help="copies of the attention, each with users of its own; SGLang's are of the whole without --expert-parallel",
+    )
     parser.add_argument("--replicas", type=whole, default=1, help="copies of the whole, each with users of its own")
     parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")
     parser.add_argument(

@@ -91,23 +91,27 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 
 
 def _files(arguments: argparse.Namespace) -> int:
+    from planner.downloads import OF_THE_HUB
     from planner.picks import file_row  # only for this question and the next
     from planner.quality import unlike
-    from planner.which_text import best_file, file_sentence, file_title
+    from planner.which_text import HUB, best_file, file_sentence, file_title, to_take
 
     choices, architecture = choices_from(arguments, weights=None), load_model(arguments.model, arguments.online)
     if arguments.weights:
         found = which.formats_for(choices, architecture, arguments.weights)
     else:
         found = which.files_for(choices, architecture)
-    best = best_file(found)
+    told, whose = to_take(choices.engine, found)
+    best = best_file(told)
     if not arguments.json:
         chosen = choose(replace(choices, weights=(best or found[-1]).weights), architecture)
         asked = answer(chosen.architecture, chosen.deployment, chosen.workload)
-        print(file_title(found), file_sentence(found, asked).replace("**", ""), "", sep="\n")
+        print(file_title(told, whose), file_sentence(told, asked).replace("**", ""), "", sep="\n")
     _print([file_row(choices.engine, match) for match in found], found, arguments.json)
     if not arguments.json and (note := unlike(map(which.match_quality, found))):
         print(f"Note: {note}")
+    if not arguments.json and whose == HUB:
+        print(f"Note: {OF_THE_HUB}")
     return DOES_NOT_FIT if best is None else DONE
 
 

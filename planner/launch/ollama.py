@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
-from planner.downloads import pull_name, pulled
+from planner.downloads import OF_THE_HUB, of_the_hub, pull_name, pulled
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
@@ -34,7 +34,11 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     )
     rest = sorted(chosen.deployment.settings.given - SETTABLE)
     file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
-    files, notes = ("", ()) if _pull_name(choices, chosen) else made_from_checkpoint(choices, chosen.deployment, file)
+    files, notes = "", tuple[str, ...]()
+    if (source := _pull_name(choices, chosen)) is None:
+        files, notes = made_from_checkpoint(choices, chosen.deployment, file)
+    elif of_the_hub(source):
+        notes = (OF_THE_HUB,)
     if rest:
         notes = (*notes, f"Ollama has no setting for {', '.join(rest)}.")
     return Launch(text=text, language="sh", notes=(*notes, *left_out(chosen.deployment, "Ollama")), files=files)

@@ -45,7 +45,8 @@ def test_a_failed_start_gets_the_flag_first(open_app: OpenApp) -> None:
     assert app.code[0].value == "--max-model-len 29040"
     said = words(app)
     assert (
-        "one request of **131,072 tokens** (18.00 GiB); **3.99 GiB** is left. Any one of these makes it start:" in said
+        "one request of **131,072 tokens** (18.00 GiB); **3.99 GiB** is left. Any one with a check mark makes it "
+        "start:" in said
     )
     assert "Room for 29,040 tokens. vLLM’s own estimate, and ours." in said
     found = report_log(read_log(FAILED), NOTHING_GIVEN)

@@ -21,6 +21,7 @@ from planner.which_text import (
     card_title,
     file_sentence,
     file_title,
+    to_take,
 )
 from ui import page, which_table
 from ui.option_words import in_fields
@@ -75,7 +76,8 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     )
     usual = default_weights(engine, choose_cards(plan.choices)[0])
     first = [match for match in matches if match.is_native or match.weights in usual]
-    best = best_file(first)
+    taken, whose = to_take(engine, first)
+    best = best_file(taken)
     others = [match for match in matches if match not in first]
     which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best)
     if others:
@@ -90,8 +92,8 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
         f"Quality: published readings of a model near in size. {LIMITS}"
     )
-    told = first if best else matches
-    return file_title(told), file_sentence(told, answer)
+    told = taken if best else matches
+    return file_title(told, whose if best else ""), file_sentence(told, answer)
 
 
 def _cards(plan: Scenario, answer: Answer) -> tuple[str, str]:
