@@ -52,7 +52,7 @@ def test_exllama_writes_a_head_even_where_it_is_tied() -> None:
 
 def test_mlx_quantises_embedding_and_head_too() -> None:
     """Its config has no quant_method; per group of 64: 32 bytes, and 16-bit scale and bias."""
-    found = sizes(read({"group_size": 64, "bits": 4}))
+    found = sizes(read({"group_size": 64, "bits": 4, "mode": "affine"}))
     assert found["linear"] == 2 * ELEMENTS // 64 * 36
     assert found["embedding"] == found["head"] == 1024 * 256 // 64 * 36
     found = sizes(read({"group_size": 64, "bits": 4, "lm_head": False, "model.embed_tokens": {"bits": 8}}))

@@ -36,6 +36,7 @@ _METHODS: Mapping[str, Callable[[Settings, Formats], StoredScheme]] = {
     "torchao": others.torchao,
 }
 _ALIASES = {"intel/auto-round": "auto-round", "modelopt_fp4": "modelopt", "gptq_marlin": "gptq", "awq_marlin": "awq"}
+_MISSING = "missing"
 
 
 def apply_quantization(
@@ -62,6 +63,11 @@ def apply_quantization(
 
 def _read(method: str, quantization: Mapping[str, object], formats: Formats) -> StoredScheme:
     reader = _METHODS.get(method)
+    if method == _MISSING:
+        raise UnsupportedModel(
+            "quantization_config has no quant_method, and its other keys fit several; add it, such as 'gptq', 'awq' or "
+            "'mlx', or give --weights a format to plan for it."
+        )
     if reader is None:
         raise UnsupportedModel(
             f"quant_method {shorten(method)!r} is not known; give --weights a format to plan for it."
@@ -80,18 +86,20 @@ def _method(quantization: Mapping[str, object]) -> str:
         return "bitsandbytes"
     if "config_groups" in quantization:
         return "compressed-tensors"
-    if "bits" in quantization and "group_size" in quantization and _has_only_mlx(quantization):
+    if "bits" in quantization and "group_size" in quantization and _is_mlx(quantization):
         return "mlx"
-    return str(method or "missing")
+    return str(method or _MISSING)
 
 
-def _has_only_mlx(quantization: Mapping[str, object]) -> bool:
-    """Whether nothing is there but what MLX writes: bits, group size, mode, and settings by module."""
-    return all(
-        key in ("bits", "group_size", "mode", "quant_method")
-        or (value is False and ("." in key or key == "lm_head"))
-        or isinstance(value, dict)
-        for key, value in quantization.items()
+def _is_mlx(quantization: Mapping[str, object]) -> bool:
+    """Whether nothing is there but what MLX writes, and of that a mode or settings by module.
+
+    Bits and a group size alone may be what is left of GPTQ or AWQ, whose embedding and head are larger.
+    """
+    own = {key: value for key, value in quantization.items() if key not in ("bits", "group_size", "quant_method")}
+    return bool(own) and all(
+        key == "mode" or (value is False and ("." in key or key == "lm_head")) or isinstance(value, dict)
+        for key, value in own.items()
     )
 
 

@@ -15,17 +15,24 @@ def quantization_of(
 ) -> Mapping[str, object] | None:
     """What the first of *sources*, or else a *sibling*, one of SIBLINGS, says of a quantisation; None: nothing.
 
-    ``expert_dtype`` stands beside a ``quantization_config``, and MLX writes its own as ``quantization``.
+    ``expert_dtype`` stands beside a ``quantization_config``. MLX writes its own as ``quantization``, at first without
+    the mode, which was affine, and a copy of it as ``quantization_config``.
     """
     for values in sources:
         stated = values.table("quantization_config") or values.table("quantization")
         if stated:
+            usual = {"mode": "affine"} if _is_from_mlx(values) else {}
             expert_dtype = {"expert_dtype": values.get("expert_dtype")} if values.has("expert_dtype") else {}
             # Some writers put ModelOpt's whole file here, with its settings one level down.
             inner = stated.get("quantization")
-            return {**expert_dtype, **stated, **(inner if isinstance(inner, Mapping) else {})}
+            return {**usual, **expert_dtype, **stated, **(inner if isinstance(inner, Mapping) else {})}
     inner = (sibling or {}).get("quantization")
     return inner if isinstance(inner, Mapping) else _with_method(sibling)
+
+
+def _is_from_mlx(values: Values) -> bool:
+    own = values.get("quantization")
+    return isinstance(own, Mapping) and "bits" in own and "group_size" in own
 
 
 def _with_method(sibling: Mapping[str, object] | None) -> Mapping[str, object] | None:
