@@ -54,10 +54,19 @@ def _index_width(decoder: Decoder) -> int:
     return head_dim if decoder.values.optional_integer("index_kpool") is None else 2 * head_dim + 1
 
 
+def _input_width(decoder: Decoder) -> int:
+    """The hidden states that attention reads side by side; a file that has another width for them is refused."""
+    width = decoder.structure.attention_inputs * decoder.hidden_size
+    key = "attention_hidden_size"
+    if decoder.structure.attention_inputs > 1 and decoder.values.optional_integer(key) not in (None, width):
+        raise decoder.values.wrong(key, decoder.values.get(key), f"{width}: the embedding beside the layer's input")
+    return width
+
+
 def attention_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
     """The projections, norms and biases of multi-head attention and its kin."""
     structure, heads = decoder.structure, plan.num_attention_heads
-    hidden = structure.attention_inputs * decoder.hidden_size
+    hidden = _input_width(decoder)
     key_value_heads = 0 if plan.shares_cache else plan.num_key_value_heads
     bias = decoder.is_on(structure.qkv_bias)
     gated = 2 if decoder.is_on(structure.output_gate) else 1

@@ -32,6 +32,9 @@ _ONE_IMAGE = (
     "Every request is counted with one image of the most tiles: cross-attention layers keep its keys and values. "
     "Text alone needs none."
 )
+_OWN_HEAD = (
+    "The config ties the head to the embedding, which the model class does not do: a head of its own is counted."
+)
 
 
 def read_config(
@@ -71,6 +74,7 @@ def read_config(
     )
     vocab_size = values.integer("vocab_size")
     layers = build_layers(decoder)
+    says_tied = _says_tied(top, values, text)
     towers, tower_warnings = _towers(top, text.wrapper or family, decoder)
     beside, beside_warnings = _beside(config, top, text, decoder, knowledge)
     architecture = Architecture(
@@ -81,7 +85,7 @@ def read_config(
         vocab_size=vocab_size,
         max_position_embeddings=values.optional_integer("max_position_embeddings"),
         layers=layers,
-        tensors=tuple(outer_tensors(decoder, vocab_size, _tied(top, values, text))),
+        tensors=tuple(outer_tensors(decoder, vocab_size, says_tied and not family.structure.own_head)),
         cache_format=cache_format(stored, knowledge.formats),
         towers=(*towers, *beside),
         mtp_layers=mtp_layers(decoder, vocab_size),
@@ -99,6 +103,7 @@ def read_config(
             *other_class(config, text, knowledge),
             *_notes(text, family),
             *window_warning,
+            *((_OWN_HEAD,) if says_tied and family.structure.own_head else ()),
             *(listed(values, family) if text.family else ()),
             *((_ONE_IMAGE,) if _is_crossed(layers) else ()),
         ),
@@ -145,8 +150,8 @@ def _beside(
     return read_beside(parts, top, decoder, knowledge.unknown_rules())
 
 
-def _tied(top: Values, values: Values, text: TextConfig) -> bool:
-    """Whether the head is the embedding: a wrapper's own key comes before its text model's, the class default last.
+def _says_tied(top: Values, values: Values, text: TextConfig) -> bool:
+    """Whether the file ties the head: a wrapper's own key comes before its text model's, the class default last.
 
     Of a wrapper that is not known it is not known which counts: both have to say so. So they have where the wrapper's
     class says no and its file nothing.

@@ -18,7 +18,7 @@ _LEAST_STEP_RANK = 64
 def mamba(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
     """One state vector a channel."""
     values = decoder.values
-    inner = _expanded(decoder)
+    inner = _inner(decoder)
     states = (
         conv_state(inner, values.integer("conv_kernel")),
         recurrent_state(decoder, inner, values.integer("state_size")),
@@ -27,7 +27,7 @@ def mamba(decoder: Decoder, plan: LayerPlan) -> tuple[Mixer, ...]:
 
 
 def mamba_tensors(decoder: Decoder, plan: LayerPlan) -> Iterator[Tensor]:
-    values, hidden, inner = decoder.values, decoder.hidden_size, _expanded(decoder)
+    values, hidden, inner = decoder.values, decoder.hidden_size, _inner(decoder)
     state, bias = values.integer("state_size"), values.flag("use_bias")
     rank = -(-hidden // 16) if values.get("time_step_rank") == "auto" else values.integer("time_step_rank")
     yield from decoder.linear("mixer.in_proj", 2 * inner, hidden, bias)
@@ -109,15 +109,17 @@ def _state_tensor(decoder: Decoder, name: str, rows: int, columns: int = 1) -> T
     return Tensor(name=name, role=Role.STATE, rows=rows, columns=columns, stored=decoder.stored)
 
 
-def _expanded(decoder: Decoder) -> int:
-    return decoder.values.integer("expand") * decoder.hidden_size
+def _inner(decoder: Decoder) -> int:
+    """Channels inside: what the file says, or ``expand`` times the model's width."""
+    values = decoder.values
+    return values.optional_integer("mamba_d_ssm") or values.integer("expand") * decoder.hidden_size
 
 
 def _mamba2_sizes(decoder: Decoder) -> _Mamba2:
     values = decoder.values
     heads = values.integer("mamba_num_heads")
     if values.get("mamba_head_dim") in (None, "auto"):
-        inner = values.optional_integer("mamba_d_ssm") or _expanded(decoder)
+        inner = _inner(decoder)
         head_dim, rest = divmod(inner, heads)
         if rest or not head_dim:
             raise UnsupportedModel(

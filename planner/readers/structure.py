@@ -77,6 +77,8 @@ class Structure:
     position_embeddings: Switch = False
     position_offset: int = 0
     head_bias: Switch = False
+    own_head: bool = False
+    """The class ties no head to its embedding, whatever the file says."""
     windows: str = "none"
     windowed: Switch = True
     window_kind: str = "sliding"

@@ -277,12 +277,51 @@ def test_images_keys_do_not_grow_with_the_text() -> None:
             {"time_step_rank": "large"},
             "model_type 'mamba': key 'time_step_rank' is 'large'; it must be a whole number from 1 to 16,777,216.",
         ),
+        (
+            "Zyphra/Zamba2-2.7B",
+            {"attention_hidden_size": 10240},
+            "model_type 'zamba2': key 'attention_hidden_size' is 10240; it must be 5120: the embedding beside the "
+            "layer's input.",
+        ),
     ],
 )
 def test_bad_layout_is_refused_in_one_sentence(name: str, changes: dict[str, object], sentence: str) -> None:
     with pytest.raises(UnsupportedModel) as refusal:
         read(name, **changes)
     assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize("model_type", ["mamba", "falcon_mamba"])
+def test_mamba_of_another_width_than_expand_makes(model_type: str) -> None:
+    """768 wide, 16 states, rank 48: in, convolution with bias, x, dt with bias, A, D, out for 1,536 channels more."""
+    config = {"model_type": model_type, "hidden_size": 768, "num_hidden_layers": 2, "vocab_size": 1000}
+    usual = read_config(config, KNOWLEDGE)
+    wide = read_config({**config, "intermediate_size": 3072}, KNOWLEDGE)
+    assert parameters(read_config({**config, "intermediate_size": 1536}, KNOWLEDGE)) == parameters(usual)
+    each = 2 * 768 + (4 + 1) + (48 + 2 * 16) + (48 + 1) + 16 + 1 + 768
+    assert parameters(wide) - parameters(usual) == 2 * 1536 * each
+    assert cache_bytes(wide, 1) == 2 * cache_bytes(usual, 1)
+
+
+def test_linear_heads_beside_the_usual_ones() -> None:
+    """Ling: 32 heads more in 35 of 42 layers, each 128 wide; and the convolution's width by its newer name."""
+    name = "inclusionAI/Ling-3.0-Flash"
+    usual, more = read(name), read(name, linear_num_heads=64)
+    assert states_bytes(more, "recurrent") == 2 * states_bytes(usual, "recurrent") > 0
+    assert parameters(more) > parameters(usual)
+    same = read(name, linear_num_heads=32, linear_conv_kernel_dim=4, short_conv_kernel_size=2)
+    assert parameters(same) == parameters(usual)
+
+
+TIED = [name for name in MODELS if KNOWLEDGE.find_family(str(config_of(name)["model_type"])).structure.own_head]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_a_class_that_ties_nothing_has_a_head_whatever_the_file_says(name: str) -> None:
+    tied = read(name, tie_word_embeddings=True)
+    assert parameters(tied) == parameters(read(name, tie_word_embeddings=False))
+    assert [warning for warning in tied.warnings if "ties the head" in warning]
+    assert not [warning for warning in read(name).warnings if "ties the head" in warning]
 
 
 _HOSTILE = st.one_of(
