@@ -25,6 +25,8 @@ MAIN_KEYS = (
     "sliding_window",
 )
 """What a form asks for, by Hugging Face's names; the other keys are written as JSON."""
+_AROUND = ("tie_word_embeddings", "torch_dtype", "dtype", "quantization_config")
+"""What a config with a text model inside decides for it."""
 
 
 @lru_cache(maxsize=64)
@@ -60,14 +62,22 @@ def to_text(config: Mapping[str, object]) -> str:
 def split_config(config: Mapping[str, object]) -> tuple[dict[str, int | None], str, dict[str, object]]:
     """A config as the form shows it: the main fields, the ``model_type``, and the other keys.
 
-    Of a config with a text model inside, that one; its towers are left out.
+    Of a config with a text model inside, that one; its towers are left out, see ``left_out``.
     """
     inner = config.get("text_config")
     if "hidden_size" not in config and isinstance(inner, Mapping):
-        config = inner
+        config = {**inner, **{key: config[key] for key in _AROUND if key in config}}
     fields = {key: value if isinstance(value := config.get(key), int) else None for key in MAIN_KEYS}
     others = {key: value for key, value in config.items() if key != "model_type" and fields.get(key) is None}
     return fields, str(config.get("model_type", "")), others
+
+
+def left_out(start: Architecture, found: Architecture) -> dict[str, int]:
+    """Parameters by kind of the towers of *start* that *found*, made of its text model, does not have."""
+    lost: dict[str, int] = {}
+    for tower in () if found.towers else start.towers:
+        lost[tower.kind] = lost.get(tower.kind, 0) + sum(tensor.elements for tensor in tower.tensors)
+    return lost
 
 
 def field_at_fault(sentence: str, keys: Iterable[str], changed: str = "") -> str | None:

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from planner.custom import MAX_CHARACTERS, custom_text, field_at_fault, read_custom, split_config, to_text
+from planner.custom import (
+    MAX_CHARACTERS,
+    custom_text,
+    field_at_fault,
+    left_out,
+    read_custom,
+    split_config,
+    to_text,
+)
 from planner.errors import PlannerError
 from planner.format_presets import formats
 from planner.kv_cache import bytes_per_token_at, model_specs
@@ -49,6 +57,17 @@ def test_any_family_is_a_start(name: str) -> None:
     fields, model_type, others = split_config(preset.published_config)
     custom = read_custom(custom_text(fields, model_type, json.dumps(others)))
     assert [layer.mixers for layer in custom.layers] == [layer.mixers for layer in load_preset(name).layers]
+
+
+@pytest.mark.parametrize("name", ["gemma-4-e2b", "qwen3.5-4b", "qwen3.5-9b", "llama-4-scout"])
+def test_what_a_form_leaves_out(name: str) -> None:
+    """Text model and towers are the whole model, its head tied or not as the wrapper says."""
+    whole, (fields, model_type, others) = load_preset(name), split_config(find_model(name).published_config)
+    custom = read_custom(custom_text(fields, model_type, json.dumps(others)))
+    lost = left_out(whole, custom)
+    assert sum(lost.values()) == parameters(whole) - parameters(custom)
+    assert "vision" in lost
+    assert not left_out(custom, custom)
 
 
 def test_almost_every_preset_fits_into_a_link() -> None:

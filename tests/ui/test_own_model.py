@@ -67,6 +67,10 @@ def test_the_form_begins_with_the_chosen_model(open_app: OpenApp) -> None:
     assert "52 of 62 layers look back 1,024: **508 kB** for each token at first." in words(app)
 
 
+def test_the_form_says_which_towers_it_leaves_out(open_app: OpenApp) -> None:
+    assert "Without vision of Qwen3.5-9B (" in words(open_app(PAGE, model="qwen3.5-9b"))
+
+
 def test_the_form_answers_every_change(open_app: OpenApp) -> None:
     app = open_app(PAGE)
     app.number_input(key="own_num_key_value_heads").set_value(2).run()

@@ -9,7 +9,16 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.cache_text import in_words
 from planner.cache_words import attention_words
-from planner.custom import MAIN_KEYS, MAX_CHARACTERS, custom_text, field_at_fault, read_custom, split_config, to_text
+from planner.custom import (
+    MAIN_KEYS,
+    MAX_CHARACTERS,
+    custom_text,
+    field_at_fault,
+    left_out,
+    read_custom,
+    split_config,
+    to_text,
+)
 from planner.errors import PlannerError
 from planner.inspection import inspect_model
 from planner.readers.json_text import parse_json
@@ -55,30 +64,30 @@ def main() -> None:
         st.warning(said, icon=":material/description:")
     st.header("Its shapes", anchor=False)
     st.markdown("Filled in with the chosen model's. Change what you like: what comes of it stands below at once.")
-    _form(_start(plan.choices.model))
+    _form(*_start(plan.choices.model))
     page.next_links(
         ("ui/pages/plan.py", "Plan it", ":material/fact_check:"),
         ("ui/pages/cache.py", "What a conversation costs", ":material/stacked_bar_chart:"),
     )
 
 
-def _start(model: str) -> Mapping[str, Any]:
-    """What the form begins with: the custom config, else the chosen model's, else the first model's."""
+def _start(model: str) -> tuple[Mapping[str, Any], Architecture | None]:
+    """What the form begins with: the custom config, else the chosen model's with that model, else the first one's."""
     text = st.session_state.get(own_config.CUSTOM, "").strip()
     if text:
         try:
-            return parse_json(text)
+            return parse_json(text), None
         except PlannerError:
             pass
     for name in (model, form.model_names()[form.DEFAULTS["model"]]):
         if name in form.model_names().values():
             config = presets.find_model(name).published_config
             if config.get("hidden_size") or config.get("text_config"):
-                return config
-    return {}
+                return config, presets.load_preset(name)
+    return {}, None
 
 
-def _form(start: Mapping[str, Any]) -> None:
+def _form(start: Mapping[str, Any], model: Architecture | None) -> None:
     _fill(start)
     _remember()
     text, found, problem = _read()
@@ -97,7 +106,7 @@ def _form(start: Mapping[str, Any]) -> None:
     if problem and at_fault is None:
         _say(problem)
     if found is not None:
-        _result(found, text)
+        _result(found, text, _left_out(model, found) if model else "")
     elif at_fault:
         st.markdown(f":orange[:material/edit:] One thing to correct: **{at_fault}**.")
 
@@ -147,14 +156,25 @@ def _say(problem: str) -> None:
     st.markdown(f":orange[:material/edit:] {own_config.no_markup(problem)}")
 
 
-def _result(found: Architecture, text: str) -> None:
+def _left_out(model: Architecture, found: Architecture) -> str:
+    """A sentence about the towers of *model*, which the form began with, that what stands in it has not."""
+    lost = left_out(model, found)
+    if not lost:
+        return ""
+    return (
+        f"Without {' and '.join(lost)} of {model.title} ({in_words(sum(lost.values()))} parameters): the form is for a "
+        "text model alone. Upload a config.json to keep them."
+    )
+
+
+def _result(found: Architecture, text: str, lacks: str) -> None:
     inspected = inspect_model(found, found.cache_format, found.cache_format)
     per_token = sum(layer.kv_bytes_per_token for layer in inspected.layers)
     st.markdown(
         f":green[:material/check_circle:] {in_words(inspected.parameters)} parameters, {len(found.layers)} layers, "
         f"{attention_words(found)}: **{format_rate(per_token)}** for each token at first."
     )
-    for warning in found.warnings:
+    for warning in (*found.warnings, *((lacks,) if lacks else ())):
         st.caption(f":material/info: {own_config.no_markup(in_fields(warning))}")
     with st.container(horizontal=True):
         st.button("Use it", key="use_custom", type="primary", on_click=own_config.use_custom, args=(text,))
