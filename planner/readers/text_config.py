@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 3
 _THINKER = "thinker_config"
+_OTHER_FILES = {
+    "peft_type": "an adapter's ('peft_type'), not a model's; plan the model that it is for",
+    "_class_name": "one of a diffusion pipeline ('_class_name'), not a language model's; only decoders can be planned",
+    "n_layers": "a publisher's own form ('n_layers'), such as params.json; give the config.json in Hugging Face's form",
+}
+"""By a key that files without a model_type show, what they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +107,9 @@ def model_type_of(config: Mapping[str, object], knowledge: Knowledge) -> str:
         raise _not_a_name(model_type)
     if named := class_family(config, knowledge):
         return named
+    for key, what in _OTHER_FILES.items():
+        if key in config:
+            raise UnsupportedModel(f"The config has no model_type: it is {what}.")
     raise UnsupportedModel("The config has no model_type; add the key that says which family it is, such as 'llama'.")
 
 

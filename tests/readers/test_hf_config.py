@@ -195,6 +195,19 @@ def test_bad_value_is_refused_in_one_sentence(change: dict[str, object], sentenc
     assert str(refusal.value) == sentence
 
 
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ({"peft_type": "LORA", "base_model_name_or_path": "x", "r": 16}, "it is an adapter's"),
+        ({"_class_name": "FluxPipeline", "_diffusers_version": "0.30"}, "it is one of a diffusion pipeline"),
+        ({"dim": 4096, "n_layers": 32, "n_heads": 32, "vocab_size": 32000}, "it is a publisher's own form"),
+    ],
+)
+def test_a_file_that_is_no_models_config_is_named(config: dict[str, object], sentence: str) -> None:
+    with pytest.raises(UnsupportedModel, match=f"^The config has no model_type: {sentence}"):
+        read(config)
+
+
 def test_missing_dimension_is_named_and_not_taken_from_the_class() -> None:
     config = config_of("meta-llama/Meta-Llama-3.1-8B")
     del config["hidden_size"]
