@@ -93,13 +93,13 @@ def _cache_items(rank: RankBudget, tokens: int, requests: int) -> Iterator[LineI
     for name, specs in parts:
         request_bytes = rank.engine.sequence_bytes(specs, tokens)
         size = rank.engine.cache_bytes(specs, rank.deployment, tokens, requests)
-        shared = "" if size == requests * request_bytes else ", at most as the engine holds them"
+        most = "" if size == requests * request_bytes else f", at most {size:,} B as the engine holds them"
         yield LineItem(
             name=name,
             kind=Kind.CACHE,
             bytes=size,
             basis=Basis.ASSUMED if rank.architecture.assumed else rank.engine.cache_basis,
-            source=f"{requests:,} × {request_bytes:,} B for {tokens:,} tokens each{shared}",
+            source=f"{requests:,} × {request_bytes:,} B for {tokens:,} tokens each{most}",
         )
 
 

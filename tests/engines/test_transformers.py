@@ -131,3 +131,13 @@ def test_a_batch_has_one_counter_for_each_sliding_layer() -> None:
         for users in (1, 4)
     )
     assert 4 * one - four == 3 * 15 * 8
+
+
+def test_a_row_with_two_sizes_says_what_the_larger_is() -> None:
+    """DeepSeek-V4 holds more on the way to some lengths than at them; the row's figure is that most."""
+    found = ask(load_preset("deepseek-v4-flash"), context=8192)
+    cache = next(item for item in found.items if item.name == "cache")
+    assert cache.bytes > found.kv_request_bytes
+    assert cache.source == (
+        f"1 × {found.kv_request_bytes:,} B for 8,192 tokens each, at most {cache.bytes:,} B as the engine holds them"
+    )
