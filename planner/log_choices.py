@@ -8,6 +8,7 @@ from planner import format_presets, presets
 from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.launch.gguf import is_file
 from planner.log_cards import TooLarge, cards_of
 from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, ask_for_weights, no_rules, out_of_range
 from planner.log_model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
@@ -75,7 +76,7 @@ def choices_from_log(start: Start, given: Choices) -> Told:
             return Told(choices=None, missing=ask_for_model(start, given), lacks=Lack.MODEL)
         model = named[0]
     weights = weights or stored_as(start, model)
-    if weights is None and start.engine in LLAMA_CPP:
+    if weights is None and start.engine in LLAMA_CPP and not is_file(model):
         return Told(choices=None, missing=ask_for_weights(start, given), lacks=Lack.WEIGHTS)
     if not given.model:
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")

@@ -110,12 +110,6 @@ def _settled(option: str, asked: int | None, limit: Limit | None, given: frozens
     return asked
 
 
-def _followed(title: str, words: list[str]) -> Iterator[str]:
-    """What the engine's own settings decided."""
-    if words:
-        yield f"As {title} has it: {', '.join(words)}."
-
-
 def _against(title: str, wish: ShapeWish, limit: Limit | None) -> Iterator[str]:
     """That an engine which is not told runs fewer at once."""
     if wish.slots is not None and limit is not None and limit.value is not None and wish.slots > limit.value:

@@ -107,19 +107,20 @@ def serving_options(
 ) -> list[ServingOption]:
     """Every split of the cards into equal replicas that the engine can make, the largest rate first.
 
-    Requests come to each replica at random, a share of the whole. *choices* give model, device and storage; how they
-    split the model is left out, but *measured* rates are of the cards as *choices* split them. *architecture* stands in
-    for the model's name where a file was uploaded.
+    Cards that no whole replica is made of stay idle, so that one more card never does less. Requests come to each
+    replica at random, a share of the whole. *choices* give model, device and storage; how they split the model is left
+    out, but *measured* rates are of the cards as *choices* split them. *architecture* stands in for the model's name
+    where a file was uploaded.
     """
     architecture = architecture or load_model(choices.model, choices.online)
     constants = paced(choose(choices, architecture), speed_engine, measured).constants if measured else None
-    splits = [size for size in range(1, question.device_count + 1) if question.device_count % size == 0]
     tried = all_that_go(
-        partial(_options, choices, question, speed_engine, parallel, architecture, constants) for parallel in splits
+        partial(_options, choices, question, speed_engine, parallel, architecture, constants)
+        for parallel in range(1, question.device_count + 1)
     )
     return sorted(
         (option for options in tried for option in options),
-        key=lambda option: (-option.rate_per_s, option.tensor_parallel, option.prefill_replicas),
+        key=lambda option: (-option.rate_per_s, not option.fits, option.tensor_parallel, option.prefill_replicas),
     )
 
 

@@ -38,7 +38,7 @@ def _answer(best: ServingOption, question: ServingQuestion) -> str:
     left = f"{_rates(best.rate_lost_per_s)}, {counted(best.users_lost, 'user')}" if best.rate_lost_per_s else "nothing"
     return (
         f"{_rates(best.rate_per_s)} ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
-        f"{counted(best.users, 'user')} at once, as {_split(best)}; with one node lost {left}."
+        f"{counted(best.users, 'user')} at once, as {_split(best)}{_idle(best, question)}; with one node lost {left}."
     )
 
 
@@ -74,6 +74,11 @@ def _split(option: ServingOption) -> str:
         return f"{option.replicas:,} × {option.tensor_parallel}"
     decode = option.replicas - option.prefill_replicas
     return f"{option.prefill_replicas:,} prefill + {decode:,} decode × {option.tensor_parallel}"
+
+
+def _idle(option: ServingOption, question: ServingQuestion) -> str:
+    left = question.device_count - option.replicas * option.tensor_parallel
+    return f", {counted(left, 'card')} idle" if left else ""
 
 
 def _rates(rate: float) -> str:

@@ -71,11 +71,17 @@ def test_replicas_for_a_rate() -> None:
     assert replace(option, rate_per_s=0.0).replicas_for(1.0) is None
 
 
-@pytest.mark.parametrize(("model", "splits"), [("smollm2-135m", {1, 3}), ("llama-3.1-8b", {1, 2})])
+@pytest.mark.parametrize(("model", "splits"), [("smollm2-135m", {1, 3}), ("llama-3.1-8b", {1, 2, 4})])
 def test_replicas_are_of_any_size_that_divides_the_heads(model: str, splits: set[int]) -> None:
-    """Six cards: nine query heads and three of keys go onto three; 32 and eight onto two."""
+    """Six cards: nine query heads and three of keys go onto three; 32 and eight onto two, or onto four of them."""
     found = serving_options(replace(CHOICES, model=model), replace(QUESTION, device_count=6), "vllm")
     assert {option.tensor_parallel for option in found} == splits
+
+
+def test_one_more_card_never_does_less() -> None:
+    """Three cards can always do what two do, and leave one idle."""
+    rates = [max(option.rate_per_s for option in options(device_count=count).values()) for count in range(1, 9)]
+    assert rates == sorted(rates)
 
 
 def test_users_who_read_are_more_than_those_who_wait() -> None:

@@ -183,7 +183,7 @@ def ready(plan: ServerPlan, wish: PaceWish, alone: bool = False) -> Pace:
     try:
         found, problem = paced(chosen, wish.engine, alone=alone), ""
     except PlannerError as error:
-        raise NoAnswer(str(error)) from error
+        raise NoAnswer(in_fields(error)) from error
     if wish.measured:
         try:
             found = paced(chosen, wish.engine, wish.measured, alone)
@@ -217,9 +217,7 @@ def command(choices: Choices, verb: str, *more: str) -> str:
 
 def say_problem(pace: Pace) -> None:
     """What of the set-up is left out; more tokens than the model was made for; and a measured point that cannot be."""
-    for words in pace.notes:
-        st.caption(f":material/info: {words}")
-    for words in beyond_model(pace.chosen.architecture, pace.context_tokens):
+    for words in (*pace.notes, *beyond_model(pace.chosen.architecture, pace.context_tokens)):
         st.caption(f":material/info: {in_fields(words)}")
     if pace.problem:
         st.info(f"{pace.problem} The figures are those without what you measured.", icon=":material/edit:")

@@ -11,7 +11,6 @@ from measure.models import find_source
 from measure.options import OF_A_MODEL, TAKES, setup_for
 from measure.setup import TRAINED, Setup
 from planner import presets
-from planner.errors import PlannerError
 from planner.weights import shape
 from tests.measure.tiny import CONFIG
 
@@ -66,9 +65,8 @@ def test_a_small_copy_of_a_folder_is_one_with_random_weights(tmp_path: Path) -> 
 
 
 def test_a_name_means_the_same_model_as_in_a_plan() -> None:
-    """The trained model has a name that no preset has; every preset's name is that preset."""
-    with pytest.raises(PlannerError):
-        presets.find_model(TRAINED)
+    """The trained model has the shapes of the preset that its name finds; every preset's name is that preset."""
+    assert presets.find_model(TRAINED) == presets.find_model("smollm2-135m")
     assert find_source(Setup(model="smollm2", scale="small")).title == presets.find_model("smollm2").title
 
 
