@@ -53,11 +53,6 @@ def installed() -> tuple[str, ...]:
     return (*found, *(name for name in (SERVER, VLLM) if shutil.which(name)))
 
 
-def planner_engine(name: str) -> str:
-    """What the planner calls it."""
-    return "vllm" if name == VLLM else "llama_cpp"
-
-
 def command(name: str, asked: EngineStart) -> list[str]:
     """The words that start *name*."""
     match name:

@@ -212,7 +212,6 @@ _WEIGHTS_HELP = (
 )
 _FORMAT_HELP = "Every format that is known, counted by whole blocks with their scales."
 _CACHE_HELP = "What each token leaves behind, its keys and values. 8 bit holds twice as many tokens as 16 bit."
-_CONTEXT_HELP = "Prompt and answer together. 1,000 tokens ≈ 750 words."
 _OVERHEAD_HELP = (
     "Everything on the card that is neither weights nor cache: libraries, activations, fragments. Empty: the items "
     "that the engine has for them, each with its spread, and 1.5GiB where it has none. A size such as 2GiB takes their "
