@@ -14,9 +14,10 @@ from measure.compare import comparison
 from measure.fitting import measured_items, measured_speed
 from measure.records import Outcome, Record, newest, read
 from planner.borders import validate
-from planner.calibration import SHAPE, CalibrationProfile, MeasuredPass, Subject
+from planner.calibration import SHAPE, CalibrationProfile, Subject
 from planner.errors import PlannerError
 from planner.log_cards import device_named
+from planner.measurements import MeasuredPass
 from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
 from planner.units import format_bytes, format_rate
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from planner.calibration import SHAPE, MeasuredItem, MeasuredPass, MeasuredSpeed
+from planner.calibration import SHAPE
 from planner.engines.transformers import ACTIVATIONS, CONTEXT
+from planner.measurements import MeasuredItem, MeasuredPass, MeasuredSpeed
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, fit
 from planner.speed.work import Work

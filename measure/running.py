@@ -13,8 +13,8 @@ from measure.models import Loaded, Source, find_source, load
 from measure.prediction import Prediction, predict
 from measure.setup import Setup
 from measure.tensors import cache_of, held_tensors, model_tensors, storage_bytes, tensor_bytes
-from planner.calibration import MeasuredPass
 from planner.errors import PlannerError
+from planner.measurements import MeasuredPass
 from planner.weights import shape
 
 FIRST_TOKEN = 16

@@ -7,7 +7,7 @@ from planner.batching.outcome import Outcome, Spread
 from planner.batching.server import Schedule
 from planner.batching.targets import FIRST_TOKEN, PACE, Sustained, Target
 from planner.paging import PublishedPaging, mean_last_block_waste
-from planner.serving import ServingOption
+from planner.serving_question import ServingOption
 from planner.units import counted, counted_words, format_figure, format_seconds
 
 NAMES = {

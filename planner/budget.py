@@ -7,7 +7,8 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment, Workload
 from planner.engines.base import Pool
 from planner.line_item import Basis, Kind, LineItem
-from planner.rank_budget import OUTSIDE, Case, RankBudget, on_device, prepare, shared_need_bytes
+from planner.rank_budget import OUTSIDE, Case, RankBudget, shared_need_bytes
+from planner.rank_items import on_device, prepare
 from planner.records import dataclass
 
 __all__ = [

@@ -8,7 +8,7 @@ from planner.batching.trace import RequestSet
 from planner.borders import validate
 from planner.cost import read_price
 from planner.deployment import Device
-from planner.engine_data import Setting
+from planner.engine_setting import Setting
 from planner.engines import ENGINES
 from planner.errors import BadPreset
 from planner.formats import NumberFormat

@@ -2,106 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import date
 from typing import Any
 
+from planner.engine_setting import Setting
 from planner.engine_versions import BUILD, DATE, Dated, Version, day_of, is_day, parse_version, value_at
-from planner.errors import BadPreset, PlannerError
+from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.units import parse_bytes, shorten, ungrouped
+from planner.units import shorten
 
-_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-_MAX_DIGITS = 15
-_INTS, _MAX_INTS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII), 1000
 _NAME_ENDS = re.compile(r"[:,(]")
 """Where in a title the engine's name ends and what is said of it begins."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One option by the engine's own name. *type*: ``int``, ``float``, ``bool``, ``bytes``, ``choice`` or ``ints``.
-
-    Without *defaults* it is not set: the engine derives it, as *meaning* says.
-    """
-
-    name: str
-    type: str
-    meaning: str
-    choices: tuple[str, ...] = ()
-    minimum: float = 0
-    maximum: float = 10**12
-    defaults: tuple[Dated, ...] = ()
-
-    def parse(self, text: str) -> Any:
-        """The value written as *text*; raises PlannerError with what is possible."""
-        value = self._read(text.strip())
-        if value is None:
-            raise PlannerError(f"{self.name} = {shorten(text)!r} is not possible: it must be {self.expected}.")
-        return value
-
-    @property
-    def expected(self) -> str:
-        """What may be written, in words."""
-        match self.type:
-            case "choice":
-                return f"one of: {', '.join(self.choices)}"
-            case "bool":
-                return "true or false"
-            case "bytes":
-                return "a size such as 8GiB"
-            case "ints":
-                return "whole numbers and ranges of them, such as 12,20-23"
-            case "int":
-                return f"a whole number between {self.minimum:,.0f} and {self.maximum:,.0f}"
-            case _:
-                return f"a number between {self.minimum:g} and {self.maximum:g}"
-
-    def _read(self, text: str) -> Any:
-        match self.type:
-            case "choice":
-                return text.lower() if text.lower() in self.choices else None
-            case "bool":
-                return _FLAGS.get(text.lower())
-            case "bytes":
-                return parse_bytes(text, self.name)
-            case "ints":
-                return parse_ints(text)
-        try:
-            value = int(ungrouped(text)) if self.type == "int" else float(text)
-        except ValueError:
-            return None
-        return value if len(text) <= _MAX_DIGITS and self.minimum <= value <= self.maximum else None
-
-
-def parse_ints(text: str) -> tuple[int, ...] | None:
-    """The numbers of ``12,20-23``, at most a thousand of four digits; ``None`` for anything else.
-
-    >>> parse_ints("12,20-23")
-    (12, 20, 21, 22, 23)
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        match = _INTS.fullmatch(part.strip())
-        if match is None or len(found) > _MAX_INTS:
-            return None
-        found += range(int(match[1]), int(match[2] or match[1]) + 1)
-    return tuple(found) if 0 < len(found) <= _MAX_INTS else None
-
-
-def ints_text(numbers: Iterable[int]) -> str:
-    """The way back, with neighbours as ranges.
-
-    >>> ints_text((12, 20, 21, 22, 23))
-    '12,20-23'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,57 +162,6 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
         given=frozenset(chosen),
         rules={name: value_at(entries, number) for name, entries in data.rules.items()},
     )
-
-
-def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
-    """The content of ``engines/NAME.toml``; raises BadPreset with the path of what is wrong."""
-    where = f"engines/{name}.toml"
-    unknown = table.keys() - {
-        *("title", "newest", "release_parts", "settings", "rules", "builds", "releases"),
-        *("vendors", "not_on", "runs_on_source"),
-    }
-    if unknown:
-        raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
-    settings = {
-        key: _setting(key, entry, f"{where}: settings.{key}") for key, entry in table.get("settings", {}).items()
-    }
-    rules = {key: _dated(entries, f"{where}: rules.{key}") for key, entries in table.get("rules", {}).items()}
-    builds = tuple(sorted((entry["build"], entry["day"]) for entry in table.get("builds", ())))
-    data = EngineData(
-        name=name,
-        title=table["title"],
-        newest=table["newest"],
-        release_parts=table.get("release_parts", 2),
-        settings=settings,
-        rules=rules,
-        builds=builds,
-        releases=tuple(sorted((parse_version(entry["release"]), entry["day"]) for entry in table.get("releases", ()))),
-        vendors=tuple(table.get("vendors", ())),
-        not_on=tuple(table.get("not_on", ())),
-    )
-    since = (entry.since for entries in rules.values() for entry in entries)
-    return replace(data, latest=max((data.newest, *since), key=data.number) if data.newest else "")
-
-
-def _setting(name: str, table: Mapping[str, Any], where: str) -> Setting:
-    values = dict(table)
-    values["choices"] = tuple(values.get("choices", ()))
-    values["defaults"] = _dated(values.get("defaults", ()), f"{where}.defaults")
-    try:
-        return Setting(name=name, **values)
-    except TypeError as error:
-        raise BadPreset(f"Value of {where!r} is not a setting: {error}.") from error
-
-
-def _dated(entries: Any, where: str) -> tuple[Dated, ...]:
-    try:
-        found = tuple(Dated(**entry) for entry in entries)
-        versions = [parse_version(entry.since) for entry in found]
-    except (TypeError, PlannerError) as error:
-        raise BadPreset(f"Value of {where!r} is not a list of since, value and source: {error}") from error
-    if versions != sorted(versions):
-        raise BadPreset(f"Value of {where!r} is not in the order of versions.")
-    return found
 
 
 def _pairs(data: EngineData, engine: str, given: Iterable[str]) -> Iterator[tuple[str, Any]]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planner.records import dataclass
-from planner.serving import ServingOption, ServingQuestion, lost_replicas
+from planner.serving_question import ServingOption, ServingQuestion, lost_replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

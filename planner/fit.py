@@ -13,7 +13,7 @@ from planner.architecture import Architecture
 from planner.budget import prepare
 from planner.capacity import largest
 from planner.choices import Choices, choose
-from planner.engine_data import ints_text
+from planner.engine_setting import ints_text
 from planner.records import dataclass
 
 

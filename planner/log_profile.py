@@ -5,12 +5,13 @@ from dataclasses import replace
 from importlib import import_module
 
 from planner.budget import prepare
-from planner.calibration import CalibrationProfile, MeasuredItem
+from planner.calibration import CalibrationProfile
 from planner.choices import Chosen
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.line_item import Kind, LineItem
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 from planner.weights import identity
 
 MEASURES = {

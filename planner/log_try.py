@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.answer import Answer, answer, fits
 from planner.architecture import Architecture
-from planner.calibration import CalibrationProfile, MeasuredItem
+from planner.calibration import CalibrationProfile
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment, Workload
 from planner.engine_data import EngineSettings
@@ -13,6 +13,7 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.launch import launch
 from planner.launch.base import Launch
+from planner.measurements import MeasuredItem
 from planner.records import dataclass
 from planner.tuning import with_setting
 

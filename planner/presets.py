@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from planner.addresses import bare_name
 from planner.architecture import Architecture
 from planner.deployment import Device
-from planner.engine_data import EngineData, parse_engine_data
+from planner.engine_data import EngineData
+from planner.engine_file import parse_engine_data
 from planner.errors import UnknownName
 from planner.format_presets import formats, mix_names
 from planner.line_item import Basis, Kind, LineItem

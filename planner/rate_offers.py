@@ -16,7 +16,8 @@ from planner.model_files import load_model
 from planner.offers import COUNTS
 from planner.records import dataclass
 from planner.served import Served
-from planner.serving import MAX_DEVICES, ServingQuestion, fitting_replica, replica_rate, replicas_for
+from planner.serving import fitting_replica, replica_rate
+from planner.serving_question import MAX_DEVICES, ServingQuestion, replicas_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

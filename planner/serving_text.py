@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planner.fewest_cards import Enough, fewest_cards
-from planner.serving import ServingOption, ServingQuestion
+from planner.serving_question import ServingOption, ServingQuestion
 from planner.units import counted, counted_words, format_seconds
 
 _FROM_WHOLE = 100

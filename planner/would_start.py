@@ -6,13 +6,14 @@ from dataclasses import replace
 from planner.advice import fixes, offload
 from planner.answer import Answer
 from planner.architecture import Architecture
-from planner.calibration import CalibrationProfile, MeasuredItem
+from planner.calibration import CalibrationProfile
 from planner.choices import Choices, choose
 from planner.engines.llama_cpp.options import PLACEMENT
 from planner.log_shortage import Stage, beyond_refused, share_below, shortage_bytes, stage_of
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 from planner.printed_changes import freed_words, taken_by_others
 from planner.tuning import OF_THE_CARD, SEQUENCES, SHARES, UTILISATIONS, share_of, with_setting, without_settings
 from planner.units import format_bytes, parse_bytes

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from planner import presets
 from planner.answer import answer
 from planner.choices import Choices, choose
-from planner.engine_data import parse_engine_data, settle
+from planner.engine_data import settle
+from planner.engine_file import parse_engine_data
 from planner.engine_versions import parse_version
 from planner.engines import ENGINES
 from planner.errors import BadPreset, PlannerError

@@ -8,7 +8,7 @@ import pytest
 from planner.advice import as_fit_chooses
 from planner.budget import prepare
 from planner.choices import Choices, choose
-from planner.engine_data import parse_ints
+from planner.engine_setting import parse_ints
 from planner.errors import PlannerError
 from planner.launch import launch, parse_launch
 from planner.units import GIB

@@ -19,7 +19,8 @@ from planner.price_files import parse_prices, prices_toml
 from planner.price_text import rate_offers_text
 from planner.rate_offers import find_rate_offers
 from planner.server_shape import ShapeWish
-from planner.serving import ServingQuestion, serving_options
+from planner.serving import serving_options
+from planner.serving_question import ServingQuestion
 
 PRICES = {"rtx-4090": 0.4, "rtx-3090": 0.2, "h100-sxm": 2.5}
 CHOICES = Choices(model="llama-3.1-8b", context=2_048, users=64)

@@ -9,7 +9,7 @@ from planner.draft_trade import DraftPoint
 from planner.energy import Energy
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
-from planner.serving import ServingOption
+from planner.serving_question import ServingOption
 from planner.speculation import Speculation
 from planner.speed.drafting import BatchSpeculation
 

@@ -10,7 +10,7 @@ from planner import presets
 from planner.choices import Choices, choose
 from planner.cli import main
 from planner.deployment import Deployment
-from planner.engine_data import Setting
+from planner.engine_setting import Setting
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import Limit
 from planner.errors import PlannerError

@@ -14,7 +14,8 @@ from planner.cli import main
 from planner.errors import PlannerError
 from planner.fewest_cards import fewest_cards
 from planner.server_shape import ShapeWish
-from planner.serving import ServingOption, ServingQuestion, serving_options
+from planner.serving import serving_options
+from planner.serving_question import ServingOption, ServingQuestion
 from planner.serving_text import serving_text
 
 LENGTHS = Lengths(median_tokens=400, sigma=0.7, max_tokens=2_000), Lengths(median_tokens=60, sigma=0.7, max_tokens=400)

@@ -7,7 +7,8 @@ matter most have fields of their own besides, which read and write those lines.
 import streamlit as st
 
 from planner import presets
-from planner.engine_data import EngineData, EngineSettings, Setting, settle
+from planner.engine_data import EngineData, EngineSettings, settle
+from planner.engine_setting import Setting
 from planner.errors import PlannerError
 from planner.listings import shown_value
 from planner.units import format_size

@@ -19,7 +19,8 @@ from planner.batching_text import (
 )
 from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.serving import MAX_DEVICES, ServingOption, ServingQuestion, serving_options
+from planner.serving import serving_options
+from planner.serving_question import MAX_DEVICES, ServingOption, ServingQuestion
 from planner.units import format_seconds
 from ui import fields, own_config
 from ui.batch_setting import Setting

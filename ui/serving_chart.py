@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from planner.batching_text import option_name, requests_words
-from planner.serving import ServingOption
+from planner.serving_question import ServingOption
 from ui import colours
 from ui.charts import finished, other_field, tooltip
 

@@ -12,7 +12,7 @@ from measure.records import Case, Record
 from measure.running import Running, needed_for, start
 from measure.setup import Setup
 from measure.worker import Message
-from planner.calibration import MeasuredPass
+from planner.measurements import MeasuredPass
 from planner.units import format_figure
 
 NAME = "prefill-decode"

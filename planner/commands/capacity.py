@@ -23,7 +23,8 @@ from planner.export import to_json
 from planner.model_files import load_model
 from planner.served import USUAL_SLOTS
 from planner.server_shape import server_shape
-from planner.serving import ServingQuestion, serving_options
+from planner.serving import serving_options
+from planner.serving_question import ServingQuestion
 from planner.units import parse_bytes
 
 

@@ -26,7 +26,7 @@ from planner.price_files import load_prices, of_known_speed
 from planner.rate_offers import RateOffer, find_rate_offers
 from planner.served import USUAL_SLOTS
 from planner.server_shape import ShapeWish, server_shape
-from planner.serving import ServingQuestion
+from planner.serving_question import ServingQuestion
 from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")

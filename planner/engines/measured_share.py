@@ -1,11 +1,11 @@
 """What one start shows of an engine that gives its cache a share of what is free: everything beside the weights."""
 
-from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines import find_engine
 from planner.engines.base import Rank
 from planner.engines.free_share import FreeShare
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 
 SPLIT = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
 STEP = ("max_batch_size", "max_num_tokens")

@@ -8,7 +8,7 @@ from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
 from planner.downloads import gguf_repository, pulled
 from planner.draft import EAGLE, NGRAM, Draft
-from planner.engine_data import ints_text, parse_ints
+from planner.engine_setting import ints_text, parse_ints
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import Launch, options_of, shell, whole_number

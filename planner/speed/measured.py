@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from planner.calibration import MeasuredSpeed
 from planner.deployment import Device
+from planner.measurements import MeasuredSpeed
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import MEASURED
 

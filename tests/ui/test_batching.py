@@ -15,7 +15,8 @@ from planner.choices import Choices
 from planner.cli import main
 from planner.performance_presets import find_request_set
 from planner.server_shape import ShapeWish
-from planner.serving import ServingQuestion, serving_options
+from planner.serving import serving_options
+from planner.serving_question import ServingQuestion
 from planner.units import format_seconds
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts

@@ -1,11 +1,11 @@
 """What one start of llama.cpp shows of the items that no rule gives exactly."""
 
-from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.llama_cpp.options import PLACEMENT
 from planner.logs.devices import cards
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 
 SPLIT = ("pipeline_parallel",)
 PLACED = ("weights", *sorted(PLACEMENT), *SPLIT)

@@ -2,7 +2,6 @@
 
 from math import ceil
 
-from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.measured_share import LOADED, SPLIT
@@ -11,6 +10,7 @@ from planner.engines.sglang.fraction import static_fraction
 from planner.engines.sglang.printed import printed_pool_bytes
 from planner.engines.sglang.runtime import CONTEXT, context_bytes
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 
 
 def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_bytes: int) -> tuple[MeasuredItem, ...]:

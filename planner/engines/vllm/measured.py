@@ -2,7 +2,6 @@
 
 from math import ceil
 
-from planner.calibration import MeasuredItem
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.vllm.groups import request_specs
@@ -10,6 +9,7 @@ from planner.engines.vllm.report import null_block_bytes
 from planner.engines.vllm.runtime import PADDING, ROTARY
 from planner.kv_cache import bytes_for
 from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
 
 SPLIT = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
 STEP = ("max_num_seqs", "max_num_batched_tokens", "num_speculative_tokens", "skip_mm_profiling")
