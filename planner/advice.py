@@ -10,7 +10,7 @@ from planner.answer import Answer, answer, fits
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS, budget_for, prepare
 from planner.capacity import largest
-from planner.choices import Choices, choose, choose_cards, choose_device
+from planner.choices import Choices, choose, choose_cards
 from planner.deployment import CPU, MAX_PARALLEL, Device
 from planner.downloads import checkpoint_id
 from planner.engines import ENGINES
@@ -18,6 +18,7 @@ from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
 from planner.fit import over_cards
 from planner.launch import settable
+from planner.named_cards import choose_device
 from planner.native_files import weight_bits
 from planner.records import dataclass
 from planner.tuning import tunings

@@ -6,23 +6,24 @@ Command line, app and library all come through here, so that the same choices gi
 import shlex
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import cache
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.deployment import CPU, MAX_PARALLEL, Deployment, Device, Workload
+from planner.deployment import CPU, Deployment, Device, Workload
+from planner.draft_settings import draft_settings
 from planner.engine_data import EngineData, settle
 from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
 from planner.format_choices import choose_cache, choose_weights, named_file, sixteen_bit, weights_in_name
 from planner.formats import QuantScheme
 from planner.model_files import load_model
+from planner.named_cards import choose_card, listed_cards
 from planner.native_files import converted_file
 from planner.records import dataclass
-from planner.units import format_size, parse_bytes, shorten
+from planner.units import parse_bytes
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile
@@ -124,7 +125,10 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     gguf_engine = engine if "n_gpu_layers" in data.settings else ""
     weights = choose_weights(stored, choices.quantize, model, gguf_engine)
     of_machine = choices.host_memory is None or cards[0].vendor == CPU
-    draft, drafting = choose_draft(choices, model, weights), draft_settings(data, choices)
+    draft, drafting = (
+        choose_draft(choices, model, weights),
+        draft_settings(data, choices.draft_model, choices.draft_tokens),
+    )
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),
         weights=weights,
@@ -170,22 +174,6 @@ def _check_given(choices: Choices) -> None:
             raise PlannerError(f"{field.name} is empty: give a value, or leave it out.")
 
 
-def draft_settings(data: EngineData, choices: Choices) -> tuple[str, ...]:
-    """The draft as settings of an engine that has them, by which it counts the draft itself; none for any other."""
-    name, tokens = choices.draft_model, choices.draft_tokens
-    if name is None or tokens is None:
-        return ()
-    if "speculative_method" in data.settings and name in data.settings["speculative_method"].choices:
-        return (f"speculative_method={name}", f"num_speculative_tokens={tokens}")
-    if "spec_type" in data.settings and f"draft-{name}" in data.settings["spec_type"].choices:
-        return (f"spec_type=draft-{name}", f"spec_draft_n_max={tokens}")
-    algorithm = {"mtp": "nextn", "ngram": "ngram"}.get(name)
-    if "speculative_algorithm" in data.settings and algorithm:
-        # SGLang counts the token that the model gives itself among those of a step.
-        return (f"speculative_algorithm={algorithm}", f"speculative_num_draft_tokens={tokens + 1}")
-    return ()
-
-
 def choose_draft(choices: Choices, model: Architecture, weights: QuantScheme) -> "Draft | None":
     """The draft that *choices* name beside *model*, whose own parts are stored in *weights*."""
     if choices.draft_model is None:
@@ -228,53 +216,10 @@ def default_context_tokens(architecture: Architecture) -> int:
 def choose_cards(choices: Choices) -> tuple[Device, ...]:
     """The cards in order: one that stands for all of its kind, or those of ``devices``, by name or by size."""
     if choices.devices is None:
-        name = (choices.device or "").strip().lower()
-        if choices.memory is None and (name == CPU or (name and presets.find_device(name).vendor == CPU)):
-            return (_machine(name, choices.host_memory),)
-        return (choose_device(choices.device, choices.memory),)
+        return (choose_card(choices.device, choices.memory, choices.host_memory),)
     if choices.device is not None or choices.memory is not None:
         raise PlannerError("Give --devices alone: it names every card, so --device and --memory have nothing to add.")
-    words = [word.strip() for word in choices.devices.split(",")]
-    if len(words) > MAX_PARALLEL or not all(words):
-        raise PlannerError(
-            f"devices = {shorten(choices.devices)!r} is not a list of cards: write up to {MAX_PARALLEL:,} names or "
-            "sizes, such as rtx-4090,rtx-3060 or 24GiB,12GiB."
-        )
-    cards = tuple(choose_device(None, word) if word[:1].isdigit() else presets.find_device(word) for word in words)
-    machine = next((card for card in cards if card.vendor == CPU), None)
-    if machine is not None:
-        raise PlannerError(f"{machine.title} is no card: name it alone, by --device {machine.name}.")
-    return cards
-
-
-def choose_device(name: str | None, memory: str | None) -> Device:
-    """A device by name, or one with *memory* and nothing else known; exactly one must be given."""
-    if (name is None) == (memory is None):
-        given = "both were" if name is not None else "neither was"
-        raise PlannerError(f"Give either --device or --memory, or the cards by --devices; {given} given.")
-    if name is not None:
-        return presets.find_device(name)
-    size = parse_bytes(memory or "", "memory")
-    if size == 0:
-        raise PlannerError("memory = 0 is not possible: give the size of one card, such as 8GiB.")
-    return stated_device(size)
-
-
-def _machine(device: str, host_memory: str | None) -> Device:
-    """A machine without a card by its name, or of which only what its memory has to give is said."""
-    if host_memory is None:
-        if device != CPU:
-            return presets.find_device(device)
-        names = ", ".join(name for name, one in presets.devices().items() if one.vendor == CPU)
-        raise PlannerError(f"{CPU} is a machine without a card: give --host-memory 12GiB, or name one of: {names}.")
-    size = parse_bytes(host_memory, "host_memory")
-    return Device(name=CPU, title=f"PC without GPU, {format_size(size)}", memory_bytes=size, vendor=CPU)
-
-
-@cache
-def stated_device(memory_bytes: int) -> Device:
-    """A card of which only the size is known; all of it counts as usable."""
-    return Device(name="stated", title=f"{format_size(memory_bytes)} card", memory_bytes=memory_bytes)
+    return listed_cards(choices.devices)
 
 
 def _parallel(choices: Choices, listed: int, splits_layers: bool) -> tuple[int, int, int]:

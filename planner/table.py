@@ -7,11 +7,12 @@ from planner.answer import warnings_for
 from planner.architecture import Architecture
 from planner.budget import RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Choices, Chosen, choose, choose_device
+from planner.choices import Choices, Chosen, choose
 from planner.export import Row
 from planner.format_choices import file_type
 from planner.kv_cache import bytes_per_token_at
 from planner.model_files import load_model
+from planner.named_cards import choose_device
 from planner.native_files import READ_GGUF
 from planner.records import dataclass
 

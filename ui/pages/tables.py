@@ -7,8 +7,9 @@ from html import escape
 import streamlit as st
 
 from planner.bands import Show, cell_text
-from planner.choices import Choices, choose_device
+from planner.choices import Choices
 from planner.errors import PlannerError
+from planner.named_cards import choose_device
 from planner.table import TableRow, as_row, table
 from planner.table_words import as_markdown, notes, reading
 from planner.table_words import heading as table_heading
