@@ -4,21 +4,28 @@ from collections.abc import Sequence
 
 from planner.batching.outcome import Outcome, Spread
 from planner.batching.queueing import Waiting, WhyNoFormula
-from planner.units import counted, format_error, format_seconds
+from planner.batching.targets import Load
+from planner.batching_text import rate_words
+from planner.units import counted, counted_words, format_error, format_seconds
 
 
 def outcome_text(
     outcome: Outcome,
+    slots: int,
+    load: Load | None,
     formula: Waiting | WhyNoFormula | None,
     ends: tuple[Outcome, Outcome] | None,
     error: float,
     skipped: int,
     warnings: Sequence[str],
 ) -> str:
-    """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used."""
+    """Throughput in a sentence with its range, then how long requests took, then how slots and blocks were used.
+
+    *load*: what comes, and what the *slots* take of it; ``None`` where nobody keeps coming.
+    """
     lines = [
-        f"An answer takes {format_seconds(outcome.latency.mean_s)} on average, its first token "
-        f"{format_seconds(outcome.time_to_first_token.mean_s)}; {counted(outcome.requests, 'request')} in "
+        f"{_server(outcome, slots, load)} an answer takes {format_seconds(outcome.latency.mean_s)} on average, its "
+        f"first token {format_seconds(outcome.time_to_first_token.mean_s)}; {counted(outcome.requests, 'request')} in "
         f"{format_seconds(outcome.makespan_s)}: {outcome.output_tokens_per_s:,.1f} tokens/s, "
         f"{outcome.requests_per_s:,.2f} requests/s.",
         *_ends_lines(ends, error),
@@ -35,6 +42,8 @@ def outcome_text(
         f"  slots taken            {outcome.slot_use:.1%}, each for {format_seconds(outcome.service_s)} on average",
         f"  waiting for a slot     {format_seconds(outcome.slot_wait_s)} on average",
     ]
+    if load is not None:
+        lines.insert(-1, f"  the most it takes      {_requests(load.most_per_s)}, with everybody waiting")
     if isinstance(formula, Waiting):
         lines[-1] += f"; {format_seconds(formula.mean_s)} by the formula of such queues (M/G/c)"
     if (pool := outcome.pool) is not None:
@@ -51,6 +60,21 @@ def outcome_text(
     if skipped:
         lines.append(f"Note: left out of the trace, for they have no prompt or no answer: {counted(skipped, 'row')}.")
     return "\n".join([*lines, *(f"Note: {warning}" for warning in warnings)])
+
+
+def _server(outcome: Outcome, slots: int, load: Load | None) -> str:
+    """How many slots; and where they are too few for what comes, that their queue has no end."""
+    words = f"With {counted(slots, 'slot')}"
+    if load is None or not load.is_too_much:
+        return words
+    if outcome.waits_for_pool and outcome.pool is not None and outcome.pool.pool_blocks is not None:
+        words += f" and {counted(outcome.pool.pool_blocks, 'cache block')}"
+    come, most = _requests(load.coming_per_s), rate_words(load.most_per_s)
+    return f"{words} the queue only grows, since {come} come and {most} are the most that can be answered:"
+
+
+def _requests(rate_per_s: float) -> str:
+    return f"{counted_words(rate_words(rate_per_s), 'request')}/s"
 
 
 def _ends_lines(ends: tuple[Outcome, Outcome] | None, error: float) -> list[str]:

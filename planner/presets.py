@@ -26,7 +26,7 @@ from planner.readers.knowledge import Knowledge
 from planner.records import dataclass
 from planner.spelled_names import names_by_spelling, spelled_like
 from planner.toml_tables import TomlTables
-from planner.units import MIB
+from planner.units import MIB, shorten
 
 if TYPE_CHECKING:
     from planner.ollama_tags import OllamaName
@@ -98,6 +98,11 @@ def find_device(name: str) -> Device:
     for spelled in (wanted, _MAKER.sub("", wanted)):
         if (alike := spelled_like(spelled, _names_of_devices())) is not None:
             return _device(alike)
+    if "," in name:
+        raise UnknownName(
+            f"{shorten(name)!r} is not one device but a list: give one, and how many of it there are; unequal cards "
+            "are listed with --devices in 'kvbudget plan', for their speed together is not planned."
+        )
     raise UnknownName(not_known("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
 
 

@@ -57,7 +57,8 @@ def find_rate_offers(
     spare_replicas: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> list[RateOffer]:
-    """As many cards of each kind as take *rate_per_s* within the target of *question*, the cheapest hour first.
+    """As many cards of each kind as take *rate_per_s* within the target of *question*, the cheapest hour first,
+    of equal ones the fewest cards.
 
     *spare_replicas* may be lost. Replicas of 1, 2, 4 and 8 cards are tried, and of these the cheapest is kept; what
     *question* says of counts is left out. *progress* is told each card before it is tried.
@@ -84,9 +85,9 @@ def find_rate_offers(
         )
         enough = [each for each in tried if each is not None]
         if enough:
-            cheapest = min(enough, key=lambda each: ((each.replicas + spare_replicas) * each.price, each.token_s))
+            cheapest = min(enough, key=lambda each: each.rank(spare_replicas))
             found.append(_rate_offer(device, cheapest, question, rate_per_s, spare_replicas))
-    return sorted(found, key=lambda offer: (offer.price_per_hour, offer.token_s))
+    return sorted(found, key=lambda offer: (offer.price_per_hour, offer.device_count, offer.token_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,11 @@ class _Replica:
     replicas: int
     served: Served
     most: Sustained
+
+    def rank(self, spare_replicas: int) -> tuple[float, int, float]:
+        """The cheapest hour comes first, of equal ones the fewest cards, then the fastest."""
+        count = self.replicas + spare_replicas
+        return count * self.price, count * self.served.model.deployment.tensor_parallel, self.token_s
 
     @property
     def token_s(self) -> float:

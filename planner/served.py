@@ -17,7 +17,7 @@ from planner.speed.constants import SpeedConstants
 from planner.speed.work import Model
 
 USUAL_SLOTS = 256
-"""Of a replica, where neither the question nor the engine says it."""
+"""Of a server, where neither the question nor the engine says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +43,15 @@ def served(
     architecture: Architecture | None = None,
     measured: Sequence[MeasuredRate] = (),
     constants: SpeedConstants | None = None,
-    usual_slots: int = USUAL_SLOTS,
 ) -> Served:
     """Steps by the speed model at the context of *choices*, and the pool by the memory model.
 
-    *wish* is settled by the engine's own settings, and where these say nothing with *usual_slots*.
+    *wish* is settled by the engine's own settings, and where these say nothing with USUAL_SLOTS.
     *architecture* stands in for ``choices.model`` where it is loaded already. *measured* narrows the range;
     *constants* are used instead where a measurement of another split gave them.
     """
     chosen = choose(choices, architecture)
-    shape = server_shape(chosen.deployment, wish, usual_slots)
+    shape = server_shape(chosen.deployment, wish, USUAL_SLOTS)
     shape.server()  # refuses what no server can have
     found = paced(chosen, speed_engine, measured)
     constants = constants or found.constants

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
+from planner.batching_text import rate_words
 from planner.fewest_cards import Enough, fewest_cards
 from planner.serving_question import ServingOption, ServingQuestion
 from planner.units import counted, counted_words, format_seconds
-
-_FROM_WHOLE = 100
-"""A rate from here on has no decimals worth printing."""
 
 
 def serving_text(options: Sequence[ServingOption], question: ServingQuestion, rate_per_s: float | None) -> str:
@@ -35,10 +33,14 @@ def _answer(best: ServingOption, question: ServingQuestion) -> str:
             f"A request alone just meets the target on {cards} (TTFT p95 {format_seconds(best.first_token_s)}, a token "
             f"{format_seconds(best.token_s)}), and at the slow end of the range misses it: {best.limit}."
         )
-    left = f"{_rates(best.rate_lost_per_s)}, {counted(best.users_lost, 'user')}" if best.rate_lost_per_s else "nothing"
+    left = (
+        f"{_rates(best.rate_lost_per_s)} and {counted(best.users_lost, 'user')} are left"
+        if best.rate_lost_per_s
+        else "none is left"
+    )
     return (
-        f"{_rates(best.rate_per_s)} ({_rate(best.rate_low_per_s)} to {_rate(best.rate_high_per_s)}), "
-        f"{counted(best.users, 'user')} at once, as {_split(best)}{_idle(best, question)}; with one node lost {left}."
+        f"{_rates(best.rate_per_s)} ({rate_words(best.rate_low_per_s)} to {rate_words(best.rate_high_per_s)}), "
+        f"{counted(best.users, 'user')} at once, as {_split(best)}{_idle(best, question)}; with one node lost, {left}."
     )
 
 
@@ -61,11 +63,11 @@ def _line(option: ServingOption) -> str:
         return f"  {_split(option):>22} {'does not hold the model and the longest request':>10}"
     first = f"{option.first_token_s:.2f} s" if option.first_token_s else "–"
     pace = f"{1e3 * option.token_s:.1f} ms" if option.token_s else "–"
-    spread = f"{_rate(option.rate_low_per_s)} to {_rate(option.rate_high_per_s)}"
+    spread = f"{rate_words(option.rate_low_per_s)} to {rate_words(option.rate_high_per_s)}"
+    rate, left = rate_words(option.rate_per_s), rate_words(option.rate_lost_per_s)
     return (
-        f"  {_split(option):>22} {_rate(option.rate_per_s):>10} {spread:>15} {_rate(option.rate_lost_per_s):>11} "
-        f"{option.users:>7,} {option.output_tokens_per_s:>9,.0f} {first:>9} "
-        f"{pace:>11}  {option.limit}"
+        f"  {_split(option):>22} {rate:>10} {spread:>15} {left:>11} {option.users:>7,} "
+        f"{option.output_tokens_per_s:>9,.0f} {first:>9} {pace:>11}  {option.limit}"
     )
 
 
@@ -82,8 +84,4 @@ def _idle(option: ServingOption, question: ServingQuestion) -> str:
 
 
 def _rates(rate: float) -> str:
-    return counted_words(_rate(rate), "request") + "/s"
-
-
-def _rate(rate: float) -> str:
-    return f"{rate:,.0f}" if rate >= _FROM_WHOLE else f"{rate:.3g}"
+    return counted_words(rate_words(rate), "request") + "/s"

@@ -26,6 +26,8 @@ _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+", re.ASCII)
 _MAX_BYTES = 2**60
 _MAX_TEXT = 40
 _LEAST_BARE_BYTES = 2**16  # below, somebody has left out GiB or MB
+_LONG_TIMES = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "h"), (600, 60, "min"))
+"""From how many seconds on a time is said in a unit, that unit in seconds, and its name."""
 
 
 def parse_bytes(text: str | int, what: str = "size") -> int:
@@ -108,14 +110,19 @@ def format_parameters(number: int) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A time with three digits, whole seconds from a hundred on.
+    """A time with three digits, whole seconds from a hundred on; a long one in minutes, hours or days.
 
-    >>> format_seconds(0.0123), format_seconds(4.56), format_seconds(1_234)
-    ('12.3 ms', '4.56 s', '1,234 s')
+    >>> format_seconds(0.0123), format_seconds(4.56), format_seconds(456.7)
+    ('12.3 ms', '4.56 s', '457 s')
+    >>> format_seconds(1_234), format_seconds(123_863), format_seconds(1_000_000)
+    ('20.6 min', '34.4 h', '11.6 days')
     """
     if seconds < 1:
         return f"{1e3 * seconds:.3g} ms"
-    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
+    for least, unit_s, unit in _LONG_TIMES:
+        if seconds >= least:
+            return f"{seconds / unit_s:.1f} {unit}" if seconds < 100 * unit_s else f"{seconds / unit_s:,.0f} {unit}"
+    return f"{seconds:.2f} s" if seconds < 100 else f"{seconds:.0f} s"
 
 
 def format_error(error: float) -> str:

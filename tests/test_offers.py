@@ -281,3 +281,5 @@ def test_of_cards_that_cost_the_same_the_fewest_come_first() -> None:
     free = [offer.device_count for offer in found]
     assert len(free) > 1
     assert free == sorted(free)
+    (rated,) = find_rate_offers(CHOICES, {"h100-sxm": 0.0}, QUESTION, 1.0, "vllm")
+    assert rated.device_count == 1

@@ -173,6 +173,7 @@ ELSEWHERE = {
     ("speculate", "pipeline_parallel"): "cards in a row take as long as one: it only decides whether all fits",
     ("capacity, a workload", "max_num_batched_tokens"): "all its prompts together are shorter than any step",
     ("simulate, a workload", "max_num_batched_tokens"): "the same",
+    ("simulate", "at_once"): "without a trace they come so by themselves; beside --rate it is refused",
 }
 """Options that change nothing that a mode shows, and are right not to."""
 

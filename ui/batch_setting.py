@@ -9,7 +9,7 @@ from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import RANGE_LIMIT
 from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.targets import mean_rate
+from planner.batching.targets import SAMPLE, mean_rate
 from planner.batching.trace import Trace
 from planner.batching_text import NAMES
 from planner.choices import Choices
@@ -26,8 +26,6 @@ from ui.server_fields import ServerWish
 
 BUSY = 0.8
 """How busy a server is drawn that is not told otherwise."""
-SAMPLE = 2_000
-"""So many requests say what a server takes."""
 DRAWN_REQUESTS, DRAWN_PER_SLOT = 96, 12
 """As many are drawn as can be told apart."""
 
@@ -84,8 +82,9 @@ class Setting:
 
     def limits(self) -> dict[Schedule, float]:
         """The most requests a second that each schedule takes, by a sample of them."""
-        some = _sample(self.trace)
-        return {schedule: saturated_rate(some, server, self.step_time) for schedule, server in self.servers.items()}
+        return {
+            schedule: saturated_rate(self.trace, server, self.step_time) for schedule, server in self.servers.items()
+        }
 
     def most_range(self, limits: Mapping[Schedule, float]) -> tuple[float, float]:
         """The slow and the fast end of what refilled slots take: a rate follows the time of a step."""
@@ -185,14 +184,6 @@ def _usual_rate(plan: ServerPlan, wish: Wish, server: ServerWish, pace: Pace) ->
     whole = server.servers(replica.pool_blocks, 0.0, chunks=False)[Schedule.STATIC]
     whole.check(sample)
     return float(f"{BUSY * saturated_rate(sample, whole, replica.step_time):.2g}")
-
-
-def _sample(trace: Trace) -> Trace:
-    """The first of *trace*."""
-    if len(trace) <= SAMPLE:
-        return trace
-    columns = ("arrivals_s", "prompt_tokens", "output_tokens")
-    return replace(trace, **{name: getattr(trace, name)[:SAMPLE] for name in columns})
 
 
 def _replica(choices: Choices, answer: Answer, trace: Trace, server: ServerWish, pace: Pace) -> Served:

@@ -15,7 +15,7 @@ from planner.batching.run import Run
 from planner.batching.server import Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime
-from planner.batching.targets import saturated
+from planner.batching.targets import most_taken
 from planner.batching.trace import Trace
 
 KEPT = 64
@@ -42,14 +42,14 @@ def run(asked: Run, name: str) -> Outcome:
 
 
 def saturated_rate(trace: Trace, server: Server, step_time: StepTime) -> float:
-    """The most requests a second that *server* takes of such as *trace* has."""
+    """``most_taken``, kept for the next rerun."""
     return _saturated(trace, hash(trace), server, step_time)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _saturated(_trace: Trace, trace: int, server: Server, step_time: StepTime) -> float:
     """*trace* stands for what Streamlit would take long to tell apart."""
-    return saturated(_trace, server, step_time)
+    return most_taken(_trace, server, step_time)
 
 
 def _with_bar(asked: Run, name: str) -> Outcome:

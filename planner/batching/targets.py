@@ -9,7 +9,7 @@ from planner.batching.run import Run
 from planner.batching.server import Server
 from planner.batching.simulate import simulate, timings_of
 from planner.batching.step_time import TICKS_PER_S, StepTime
-from planner.batching.trace import Trace, check_rate
+from planner.batching.trace import Trace, beginning, check_rate, repeated
 from planner.errors import PlannerError
 from planner.units import counted
 
@@ -24,6 +24,8 @@ HARDLY = 64
 """Requests hardly ever meet that come at less than one part in so many of the rate of a full server."""
 MANY = 4
 """So many times the slots are enough requests for a server to be full for a while."""
+SAMPLE = 2_000
+"""So many requests say what a server takes of more of their kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,19 @@ class Sustained:
     def is_hardly_any(self) -> bool:
         """Whether the target is met only while requests hardly ever meet each other."""
         return HARDLY * self.rate_per_s < self.saturated_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Requests a second that come, whatever the server does, and the most that it takes of them."""
+
+    coming_per_s: float
+    most_per_s: float
+
+    @property
+    def is_too_much(self) -> bool:
+        """Whether the queue grows for as long as requests come."""
+        return self.coming_per_s > self.most_per_s
 
 
 def enough_requests(slots: int) -> int:
@@ -119,6 +134,12 @@ def saturated(trace: Trace, server: Server, step_time: StepTime) -> float:
     """Requests a second of *server* when all of *trace* are there at once: more than that it never takes."""
     together = replace(trace, arrivals_s=(0.0,) * len(trace))
     return full_rate(timings_of(Run(trace=together, server=server, step_time=step_time)).finishes, server.slots)
+
+
+def most_taken(trace: Trace, server: Server, step_time: StepTime) -> float:
+    """Requests a second that *server* takes at most of such as *trace* has: of a sample, which fills its slots."""
+    enough = MANY * server.slots
+    return saturated(beginning(repeated(trace, enough), max(SAMPLE, enough)), server, step_time)
 
 
 def mean_rate(trace: Trace) -> float | None:

@@ -1,7 +1,7 @@
 """Requests as they come in: when, how long the prompt, how long the answer."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from planner.errors import PlannerError
@@ -137,6 +137,18 @@ def repeated(trace: Trace, least_requests: int) -> Trace:
         output_tokens=rounds * trace.output_tokens,
         source=trace.source,
         skipped=trace.skipped,
+    )
+
+
+def beginning(trace: Trace, requests: int) -> Trace:
+    """The first *requests* of *trace*; all where it has no more."""
+    if len(trace) <= requests:
+        return trace
+    return replace(
+        trace,
+        arrivals_s=trace.arrivals_s[:requests],
+        prompt_tokens=trace.prompt_tokens[:requests],
+        output_tokens=trace.output_tokens[:requests],
     )
 
 

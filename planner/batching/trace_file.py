@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
 
-from planner.batching.trace import MAX_REQUESTS, Trace
+from planner.batching.trace import MAX_ARRIVAL_S, MAX_REQUEST_TOKENS, MAX_REQUESTS, Trace
 from planner.csv_rows import columns, decimal, read_rows, separators
 from planner.errors import BadFile
 from planner.units import shorten
@@ -103,8 +103,10 @@ def _tokens(name: str, text: str) -> int:
         tokens = int(text)
     except ValueError:
         raise ValueError(f"its {name} {shorten(text)!r} is no whole number of tokens") from None
-    if tokens < 0:
-        raise ValueError(f"its {name} has {tokens:,} tokens")
+    if not 0 <= tokens <= MAX_REQUEST_TOKENS:
+        raise ValueError(
+            f"its {name} has {shorten(f'{tokens:,}')} tokens, and 0 to {MAX_REQUEST_TOKENS:,} are possible"
+        )
     return tokens
 
 
@@ -117,6 +119,8 @@ def _seconds(text: str) -> float:
         except ValueError:
             continue
         if isfinite(seconds):
+            if abs(seconds) > MAX_ARRIVAL_S:
+                raise ValueError(f"its arrival {shorten(text)!r} is more than {MAX_ARRIVAL_S:,} s away")
             return seconds
     raise ValueError(f"its arrival {shorten(text)!r} is neither seconds nor a date and time")
 

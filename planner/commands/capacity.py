@@ -15,6 +15,7 @@ from planner.commands.requests import (
     add_requests,
     drawn_words,
     requests_from,
+    short_trace,
     unused_requests,
 )
 from planner.commands.shape import add_shape, server_wish
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     target.add_argument("--rate", type=number, help="requests a second that are expected")
     target.add_argument("--think", type=number, default=0.0, help="seconds that a user reads before asking again")
     server = parser.add_argument_group("a replica")
-    add_shape(server, USUAL_SLOTS)
+    add_shape(server)
     server.add_argument("--link", help="prefill and decode apart too: a link between replicas, a second, such as 50GB")
     add_requests(parser)
     add_storage(parser)
@@ -91,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         lengths = (arguments.prompt, arguments.output, arguments.sigma)
         notes = (
             *((drawn_words(given, *lengths),) if is_drawn else ()),
+            *short_trace(arguments, given),
             *((repeated_words(len(given), len(question.trace)),) if question.trace is not given else ()),
             *options[0].notes,
             *beyond_model(load_model(choices.model, choices.online), longest_tokens(question.trace)),

@@ -102,6 +102,15 @@ def drawn_words(trace: Trace, prompt_tokens: int, output_tokens: int, sigma: flo
     )
 
 
+def short_trace(arguments: argparse.Namespace, trace: Trace) -> tuple[str, ...]:
+    """That a file has fewer requests than were asked of it."""
+    if arguments.trace is None or arguments.requests is None or len(trace) >= arguments.requests:
+        return ()
+    return (
+        f"{shorten(trace.source)} has {counted(len(trace), 'request')}, fewer than --requests {arguments.requests}.",
+    )
+
+
 def _read(path: Path, limit: int | None) -> Trace:
     try:
         with path.open(encoding="utf-8", newline="") as lines:

@@ -3,15 +3,16 @@
 import argparse
 
 from planner.commands.options import whole
+from planner.served import USUAL_SLOTS
 from planner.server_shape import BLOCK_TOKENS, ShapeWish
 
 
-def add_shape(group: argparse._ActionsContainer, usual_slots: int) -> None:
+def add_shape(group: argparse._ActionsContainer) -> None:
     """What the engine's own settings decide where it is not asked for."""
     group.add_argument(
         "--slots",
         type=whole,
-        help=f"requests that run at once; default: as the engine has it, such as max_num_seqs, else {usual_slots}",
+        help=f"requests that run at once; default: as the engine has it, such as max_num_seqs, else {USUAL_SLOTS}",
     )
     group.add_argument(
         "--block-tokens",

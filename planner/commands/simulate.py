@@ -8,15 +8,15 @@ from planner.batching.queueing import Waiting, waiting_by_formula
 from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
-from planner.batching.targets import few_requests
+from planner.batching.targets import Load, few_requests, mean_rate, most_taken
 from planner.batching_text import range_words
 from planner.commands import DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, number, whole
 from planner.commands.pace import add_pace, unused_in_speed
-from planner.commands.requests import add_requests, requests_from, unused_requests
+from planner.commands.requests import add_requests, requests_from, short_trace, unused_requests
 from planner.commands.shape import add_shape
-from planner.commands.steps import USUAL_SLOTS, Steps, planned_steps, stated_steps
+from planner.commands.steps import Steps, planned_steps, stated_steps
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.units import counted
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[*Schedule],
         help="default: chunked where a step has a limit of tokens, else continuous",
     )
-    add_shape(server, USUAL_SLOTS)
+    add_shape(server)
     server.add_argument(
         "--pool-blocks", type=whole, help="cache blocks; default: all that the card holds, else as many as needed"
     )
@@ -97,8 +97,6 @@ def unused(arguments: argparse.Namespace) -> Unused:
         yield ("rate",), "with --at-once"
     if arguments.trace is None and arguments.rate is None and arguments.closed_loop is None:
         yield ("wait_to_fill",), "where all requests are present at the start: give a --rate"
-    if arguments.trace is None:
-        yield ("at_once",), "without a --trace: all are present at the start, unless --rate says otherwise"
     if arguments.seeds is not None:
         yield _ONE_RUN, "with --seeds, which runs whole batches and refilled slots over many draws"
     if not arguments.json:
@@ -141,17 +139,19 @@ def run(arguments: argparse.Namespace) -> int:
     formula = None
     if arguments.rate is not None:
         formula = waiting_by_formula(outcome, server, steps.times, arguments.rate, at_random=arguments.trace is None)
-    warnings = (*steps.warnings, *few_requests(len(trace)))
+    coming = None if arguments.closed_loop is not None else arguments.rate or mean_rate(trace)
+    load = None if coming is None else Load(coming_per_s=coming, most_per_s=most_taken(trace, server, steps.times))
+    warnings = (*steps.warnings, *short_trace(arguments, trace), *few_requests(len(trace)))
     if arguments.json:
         fast, slow = ends or (None, None)
         holds = isinstance(formula, Waiting)
         shown = asdict(outcome) | {"waiting_by_formula": formula if holds else None, "step_error": steps.error}
-        shown |= {"no_formula": None if holds else formula}
+        shown |= {"no_formula": None if holds else formula, "slots": server.slots, "load": load}
         print(to_json(shown | {"fast": fast, "slow": slow, "warnings": warnings}))
     else:
         from planner.outcome_text import outcome_text
 
-        print(outcome_text(outcome, formula, ends, steps.error, trace.skipped, warnings))
+        print(outcome_text(outcome, server.slots, load, formula, ends, steps.error, trace.skipped, warnings))
     return DONE
 
 

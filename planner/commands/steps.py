@@ -10,12 +10,10 @@ from planner.commands.options import choices_from
 from planner.commands.pace import speed_engine
 from planner.commands.shape import server_wish
 from planner.errors import PlannerError
+from planner.performance_presets import find_request_set
 from planner.records import dataclass
-from planner.served import mean_tokens, served
+from planner.served import USUAL_SLOTS, mean_tokens, served
 from planner.server_shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
-
-USUAL_SLOTS = 8
-"""Where neither the question nor an engine says how many run at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +28,11 @@ class Steps:
 
 
 def stated_steps(arguments: argparse.Namespace) -> Steps:
+    """Step times as they are given; a workload is shown with the slots that it names."""
+    workload = None if arguments.workload is None else find_request_set(arguments.workload)
+    usual_slots = USUAL_SLOTS if workload is None else workload.slots
     shape = ServerShape(
-        slots=USUAL_SLOTS if arguments.slots is None else arguments.slots,
+        slots=usual_slots if arguments.slots is None else arguments.slots,
         step_tokens=arguments.max_num_batched_tokens,
         block_tokens=BLOCK_TOKENS if arguments.block_tokens is None else arguments.block_tokens,
     )
@@ -50,7 +51,7 @@ def planned_steps(arguments: argparse.Namespace, trace: Trace) -> Steps:
     choices = choices_from(arguments, context=mean_tokens(trace))
     engine = speed_engine(arguments)
     wish = server_wish(arguments, whole_prompts=arguments.schedule in (Schedule.STATIC, Schedule.CONTINUOUS))
-    found = served(choices, wish, engine, measured=arguments.measured, usual_slots=USUAL_SLOTS)
+    found = served(choices, wish, engine, measured=arguments.measured)
     if wish.whole_prompts:
         check_whole_prompts(found.model.deployment, arguments.schedule)
     architecture = found.model.architecture

@@ -30,6 +30,7 @@ from planner.batching_text import (
 from planner.cli import main
 from planner.performance_presets import find_request_set
 from planner.queue_text import limits_sentence, pauses_sentence, pauses_title
+from planner.served import USUAL_SLOTS
 
 METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
 STEPS = affine_step_time(slots=2, fixed_s=1.0)
@@ -182,9 +183,34 @@ def test_the_command_gives_the_range_over_seeds(capsys: pytest.CaptureFixture[st
 def test_waiting_by_formula_beside_the_simulated_one(capsys: pytest.CaptureFixture[str]) -> None:
     """Steps that do not depend on who is there: within a fifth, but for the half step that passes before one begins."""
     words = ["simulate", "--requests", "4000", "--prompt", "1", "--output", "200", "--sigma", "0.6", "--step-ms", "1"]
+    words += ["--slots", "8"]
     assert main([*words, "--rate", "28", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["slot_wait_s"] == pytest.approx(printed["waiting_by_formula"]["mean_s"], rel=0.2, abs=0.001)
     assert printed["mean_in_system"] == pytest.approx(printed["requests_per_s"] * printed["latency"]["mean_s"])
     assert main([*words, "--rate", "100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["waiting_by_formula"] is None
+
+
+def test_the_first_sentence_names_the_slots_and_whether_they_are_enough(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight slots take a request every 29 steps or so each; the textbook's answers are 29 tokens long on average."""
+    words = ["simulate", "--workload", "skewed-64", "--step-ms", "1000"]
+    for more, begins in (
+        (["--at-once"], "With 8 slots an answer takes "),
+        (["--rate", "0.1"], "With 8 slots an answer takes "),
+        (
+            ["--rate", "0.1", "--slots", "1"],
+            "With 1 slot the queue only grows, since 0.1 requests/s come and 0.0342 are",
+        ),
+    ):
+        assert main([*words, *more]) == 0
+        first, *_ = capsys.readouterr().out.splitlines()
+        assert first.startswith(begins)
+        assert "an answer takes" in first
+    assert main([*words, "--rate", "0.1", "--at-once"]) == 2
+
+
+def test_a_server_has_the_same_slots_whatever_is_asked_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for steps in (["--step-ms", "10"], ["--model", "llama-3.1-8b", "--device", "h100-sxm"]):
+        assert main(["simulate", "--requests", "20", *steps, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["slots"] == USUAL_SLOTS

@@ -75,7 +75,15 @@ def test_arrivals_with_a_decimal_comma_are_read_and_thousands_are_not_guessed() 
         ),
         (["arrival_s,prompt_tokens,output_tokens", "nan,1,1"], "its arrival 'nan' is neither seconds nor a date"),
         (["arrival_s,prompt_tokens,output_tokens", "0,1.5,1"], "its prompt '1.5' is no whole number of tokens"),
-        (["arrival_s,prompt_tokens,output_tokens", "0,1,-3"], "its answer has -3 tokens"),
+        (["arrival_s,prompt_tokens,output_tokens", "0,1,-3"], "its answer has -3 tokens, and 0 to 134,217,728 are"),
+        (
+            ["arrival_s,prompt_tokens,output_tokens", "0,1,1", "0,1,999999999"],
+            "row 3: '0,1,999999999' is not a request",
+        ),
+        (
+            ["arrival_s,prompt_tokens,output_tokens", "1e300,1,1"],
+            "its arrival '1e300' is more than 1,000,000,000,000 s",
+        ),
     ],
 )
 def test_what_is_no_trace_is_refused(lines: list[str], sentence: str) -> None:
