@@ -9,6 +9,7 @@ from planner.engines.base import Engine, Rank
 from planner.engines.split import split_heads
 from planner.kv_cache import KVCacheSpec, state_bytes
 from planner.line_item import Basis, Kind, LineItem
+from planner.shares import shares
 from planner.weights import model_bytes
 
 LOGITS_BYTES = 4
@@ -20,9 +21,7 @@ def draft_weights_item(draft: Draft, deployment: Deployment) -> LineItem:
     return LineItem(
         name="draft weights",
         kind=Kind.WEIGHTS,
-        bytes=model_bytes(
-            draft.layers, draft.tensors, draft.weights, deployment.tensor_parallel, deployment.expert_parallel
-        ),
+        bytes=model_bytes(draft.layers, draft.tensors, draft.weights, shares(deployment)),
         basis=Basis.ASSUMED if draft.is_assumed else Basis.EXACT,
         source=draft.source,
     )

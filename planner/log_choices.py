@@ -199,12 +199,11 @@ def _own_length(told: Choices) -> int | None:
 
 
 def _attention_replicas(found: Mapping[str, str]) -> dict[str, str]:
-    """SGLang's sizes as a plan has them: its ``tp_size`` counts the replicas of attention, which share experts."""
+    """SGLang's ``tp_size`` as a plan has it: without the replicas of attention, which it counts."""
     tensor, replicas = found.get("tp_size", ""), found.get("dp_size", "")
     if not _is_whole(tensor) or not _is_whole(replicas) or int(tensor) % int(replicas):
         return {}
-    experts = found.get("ep_size", "1")
-    return {"tp_size": str(int(tensor) // int(replicas)), "ep_size": tensor if experts == "1" else experts}
+    return {"tp_size": str(int(tensor) // int(replicas))}
 
 
 def _drafts_with_mtp(found: Mapping[str, str], model: str) -> bool:

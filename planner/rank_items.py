@@ -9,6 +9,7 @@ from planner.engines import find_engine
 from planner.engines.base import Engine, Rank, taken_bytes
 from planner.line_item import Basis, Kind, LineItem
 from planner.rank_budget import OUTSIDE, RankBudget
+from planner.shares import shares
 from planner.weights import identity, model_bytes
 
 
@@ -127,7 +128,7 @@ def _with_pool(bare: RankBudget) -> RankBudget:
 
 
 def _weight_items(rank: Rank, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-    split = deployment.weights, deployment.tensor_parallel, deployment.expert_parallel
+    split = deployment.weights, shares(deployment)
     assumed = architecture.assumed or (architecture.stored_assumed and deployment.weights.format is None)
     basis = Basis.ASSUMED if architecture.nominal or assumed else Basis.EXACT
     source = architecture.source or "the model's own tensor shapes"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from planner.architecture import Architecture, Layer, Tensor, distinct_layers
 from planner.formats import QuantScheme, Role
+from planner.shares import WHOLE, Shares, even
 
 MTP = "mtp"
 
@@ -59,40 +60,30 @@ def parameters_by_role(architecture: Architecture) -> dict[str, int]:
     return {str(role): number for role, number in by_role.items()}
 
 
-def tensor_bytes(tensor: Tensor, scheme: QuantScheme, tensor_parallel: int = 1, expert_parallel: int = 1) -> int:
+def tensor_bytes(tensor: Tensor, scheme: QuantScheme, shares: Shares = WHOLE) -> int:
     """Bytes of one rank's share of *tensor*: its rows, or its experts' rows, split evenly and rounded up.
 
-    With *expert_parallel* ranks each has whole experts instead. More ranks than heads of keys and values: a head each.
+    More ranks than heads of keys and values: a head each.
     """
     number_format = scheme.format_of(tensor.role, tensor.stored)
-    rows, columns = tensor.rows, tensor.columns
-    if expert_parallel > 1 and tensor.active >= 0:
-        return -(-tensor.count // expert_parallel) * number_format.bytes_for(columns, rows)
-    if tensor_parallel > 1 and not tensor.replicated:
-        parts = min(tensor_parallel, tensor.heads) if tensor.heads else tensor_parallel
+    rows, columns, parts = tensor.rows, tensor.columns, shares.parts(tensor)
+    if parts > 1:
+        parts = min(parts, tensor.heads) if tensor.heads else parts
         if rows > 1:
             rows = -(-rows // parts)
         else:
             columns = -(-columns // parts)
-    return tensor.count * number_format.bytes_for(columns, rows)
+    return shares.count(tensor) * number_format.bytes_for(columns, rows)
 
 
-def tensors_bytes(
-    tensors: Iterable[tuple[Tensor, int]], scheme: QuantScheme, tensor_parallel: int = 1, expert_parallel: int = 1
-) -> int:
+def tensors_bytes(tensors: Iterable[tuple[Tensor, int]], scheme: QuantScheme, shares: Shares = WHOLE) -> int:
     """Bytes of counted tensors on one rank."""
-    return sum(count * tensor_bytes(tensor, scheme, tensor_parallel, expert_parallel) for tensor, count in tensors)
+    return sum(count * tensor_bytes(tensor, scheme, shares) for tensor, count in tensors)
 
 
-def model_bytes(
-    layers: Iterable[Layer],
-    tensors: Iterable[Tensor],
-    scheme: QuantScheme,
-    tensor_parallel: int = 1,
-    expert_parallel: int = 1,
-) -> int:
+def model_bytes(layers: Iterable[Layer], tensors: Iterable[Tensor], scheme: QuantScheme, shares: Shares = WHOLE) -> int:
     """Weight bytes of *layers* and *tensors* on one rank."""
-    return tensors_bytes(counted_tensors(layers, tensors), scheme, tensor_parallel, expert_parallel)
+    return tensors_bytes(counted_tensors(layers, tensors), scheme, shares)
 
 
 def bytes_by_role(
@@ -100,6 +91,7 @@ def bytes_by_role(
 ) -> dict[str, int]:
     """The same bytes as ``model_bytes``, by role."""
     by_role: dict[Role, int] = {}
+    shares = even(tensor_parallel)
     for tensor, count in counted_tensors(layers, tensors):
-        by_role[tensor.role] = by_role.get(tensor.role, 0) + count * tensor_bytes(tensor, scheme, tensor_parallel)
+        by_role[tensor.role] = by_role.get(tensor.role, 0) + count * tensor_bytes(tensor, scheme, shares)
     return {str(role): size for role, size in by_role.items()}

@@ -100,8 +100,10 @@ def test_sglang_s_data_parallel_attention_is_told_apart_from_its_tp() -> None:
     )
     choices = report(log, device="h200").choices
     assert choices is not None
-    assert (choices.tensor_parallel, choices.data_parallel, choices.expert_parallel) == (None, 8, 8)
-    assert {"speculative_algorithm=EAGLE", "speculative_num_draft_tokens=4"} <= set(choices.set)
+    assert (choices.tensor_parallel, choices.data_parallel, choices.expert_parallel) == (None, 8, None)
+    assert {"speculative_algorithm=EAGLE", "speculative_num_draft_tokens=4", "enable_dp_attention=True"} <= set(
+        choices.set
+    )
 
 
 def test_a_draft_that_is_not_known_here_is_left_out() -> None:

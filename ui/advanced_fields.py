@@ -13,7 +13,10 @@ from ui import set_up_fields as fields
 SPLITS = {
     "tensor_parallel": ("Tensor parallel", "Cards that share every layer."),
     "pipeline_parallel": ("Pipeline parallel", "Stages, each with whole layers, one after the other."),
-    "data_parallel": ("Data parallel attention", "Copies of the attention, each with users of its own."),
+    "data_parallel": (
+        "Data parallel",
+        "Copies with users of their own, of the attention alone where experts are shared.",
+    ),
     "expert_parallel": ("Expert parallel", "Cards that share the experts, whole ones on each."),
     "replicas": ("Replicas", "Copies of the whole on cards of their own; users are shared among them."),
 }

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-parallel",
         type=whole,
-        help="copies of the attention, each with users of its own; SGLang's are of the whole without --expert-parallel",
+        help="ranks with users of their own: copies of the attention that share experts, or without such of the whole",
     )
     parser.add_argument("--replicas", type=whole, default=1, help="copies of the whole, each with users of its own")
     parser.add_argument("--expert-parallel", type=whole, help="devices that share the experts, whole ones on each")

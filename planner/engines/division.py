@@ -1,6 +1,7 @@
 """What tensor parallelism has to divide for an engine to start: heads, states, widths, groups of scales, experts."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from planner.architecture import (
     Architecture,
@@ -15,6 +16,7 @@ from planner.architecture import (
 from planner.deployment import Deployment
 from planner.errors import UnevenSplit
 from planner.formats import Role
+from planner.shares import Shares, shares
 
 CONV = "conv"
 INPUTS_DIVIDED = ("o_proj", "out_proj", "down_proj")
@@ -42,28 +44,30 @@ def check_division(architecture: Architecture, deployment: Deployment, title: st
             f"tensor_parallel = {ranks} does not go with {obstacle}: {title} {settings.version} would refuse to "
             f"start; choose one of: {', '.join(map(str, below + above)) or 'none'}."
         )
-    shares = deployment.expert_parallel
-    if shares > 1 and settings.rule("experts_divide") and (experts := _experts(architecture)) % shares:
-        fine = [n for n in range(1, min(experts, 2 * shares) + 1) if experts % n == 0]
+    sharing = deployment.expert_parallel
+    if sharing > 1 and settings.rule("experts_divide") and (experts := _experts(architecture)) % sharing:
+        fine = [n for n in range(1, min(experts, 2 * sharing) + 1) if experts % n == 0]
         raise UnevenSplit(
-            f"expert_parallel = {shares} does not go with {experts} experts: {title} {settings.version} gives every "
+            f"expert_parallel = {sharing} does not go with {experts} experts: {title} {settings.version} gives every "
             f"rank as many; choose one of: {', '.join(map(str, fine))}."
         )
 
 
 def _obstacles(architecture: Architecture, deployment: Deployment, ranks: int) -> Iterator[str]:
-    """What does not divide by so many *ranks*, in words."""
-    if ranks == 1:
-        return
+    """What does not divide by so many *ranks* of attention and those that share the rest with them, in words."""
+    devices = ranks * deployment.data_parallel
+    shared = shares(
+        replace(deployment, tensor_parallel=ranks, expert_parallel=min(deployment.expert_parallel, devices))
+    )
     multiple: int = deployment.settings.rule("vocabulary_multiple") or 0
     for layer, _ in distinct_layers(architecture.layers):
         for mixer in layer.mixers:
             yield from _uneven_heads(mixer, ranks)
     for tensor in _tensors(architecture):
-        yield from _uneven_width(tensor, deployment, ranks)
+        yield from _uneven_width(tensor, shared)
         if deployment.weights.format is None:
-            yield from _cut(tensor, deployment, ranks)
-    if multiple and (padded := -(-architecture.vocab_size // multiple) * multiple) % ranks:
+            yield from _cut(tensor, deployment, shared)
+    if multiple and (padded := -(-architecture.vocab_size // multiple) * multiple) % shared.dense:
         yield f"a vocabulary of {padded:,}"
 
 
@@ -86,29 +90,30 @@ def _uneven_heads(mixer: Mixer, ranks: int) -> Iterator[str]:
 
 def cut_groups(architecture: Architecture, deployment: Deployment) -> tuple[str, ...]:
     """What a checkpoint that somebody makes in a chosen format has to avoid; nothing of the model's own."""
-    ranks = deployment.tensor_parallel
-    if deployment.weights.format is None or ranks == 1 or not deployment.settings.rules.get("whole_groups"):
+    if deployment.weights.format is None or not deployment.settings.rules.get("whole_groups"):
         return ()
-    found = (cut for tensor in _tensors(architecture) for cut in _cut(tensor, deployment, ranks))
+    shared = shares(deployment)
+    found = (cut for tensor in _tensors(architecture) for cut in _cut(tensor, deployment, shared))
     return tuple(
         f"Take a checkpoint with padded widths, or another tensor_parallel: {deployment.engine} refuses {cut}."
         for cut in dict.fromkeys(found)
     )
 
 
-def _uneven_width(tensor: Tensor, deployment: Deployment, ranks: int) -> Iterator[str]:
-    if _is_divided(tensor, deployment) and _by_inputs(tensor) and tensor.columns % ranks:
+def _uneven_width(tensor: Tensor, shared: Shares) -> Iterator[str]:
+    if _is_divided(tensor, shared) and _by_inputs(tensor) and tensor.columns % shared.parts(tensor):
         yield f"an {_what(tensor)} of {tensor.columns:,}"
 
 
-def _cut(tensor: Tensor, deployment: Deployment, ranks: int) -> Iterator[str]:
+def _cut(tensor: Tensor, deployment: Deployment, shared: Shares) -> Iterator[str]:
     """A group of one scale of which two ranks would have parts."""
     number_format = deployment.weights.format_of(tensor.role, tensor.stored)
     by_role: Mapping[str, Mapping[str, int]] = deployment.settings.rule("whole_groups") or {}
     groups = by_role.get(tensor.role.value, {})
     group = next((size for start, size in groups.items() if number_format.name.startswith(start)), 1)
-    if group == 1 or not _is_divided(tensor, deployment):
+    if group == 1 or not _is_divided(tensor, shared):
         return
+    ranks = shared.parts(tensor)
     if _by_inputs(tensor):
         if tensor.columns % ranks == 0 and (share := tensor.columns // ranks) % group:
             name = f"an {_what(tensor)} of {tensor.columns:,} in {number_format.name}"
@@ -119,10 +124,9 @@ def _cut(tensor: Tensor, deployment: Deployment, ranks: int) -> Iterator[str]:
             yield f"heads in {number_format.name} on {ranks} ranks: {share:,} rows each are no whole groups of {group}"
 
 
-def _is_divided(tensor: Tensor, deployment: Deployment) -> bool:
+def _is_divided(tensor: Tensor, shared: Shares) -> bool:
     """Whether every rank has a part of what it multiplies by; experts may be shared whole instead."""
-    is_whole = tensor.replicated or (tensor.role is Role.EXPERT and deployment.expert_parallel > 1)
-    return not is_whole and tensor.rows > 1 and tensor.role in (Role.LINEAR, Role.EXPERT)
+    return shared.parts(tensor) > 1 and tensor.rows > 1 and tensor.role in (Role.LINEAR, Role.EXPERT)
 
 
 def _by_inputs(tensor: Tensor) -> bool:

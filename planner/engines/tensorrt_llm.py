@@ -29,10 +29,10 @@ class TensorrtLlm(FreeShare):
                 f"TensorRT-LLM {settings.version} keeps keys and values in one format of: {', '.join(known)}; {key} "
                 f"and {value} were asked."
             )
-        if deployment.data_parallel > 1 and (deployment.expert_parallel == 1 or deployment.tensor_parallel > 1):
+        if deployment.data_parallel > 1 and deployment.tensor_parallel > 1:
             raise PlannerError(
-                "TensorRT-LLM has data parallelism of attention alone, one rank a device: give --expert-parallel with "
-                "it and no --tensor-parallel, or --replicas."
+                "TensorRT-LLM has data parallelism of attention alone, one rank a device: leave --tensor-parallel out, "
+                "or give --replicas."
             )
 
     def layer_token_bytes(self, mixer: Mixer, deployment: Deployment) -> int:

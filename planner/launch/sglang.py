@@ -7,12 +7,13 @@ from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, Draft
 from planner.engine_data import EngineSettings
-from planner.engines.sglang.options import shares_experts, tp_size
+from planner.engines.sglang.options import tp_size
 from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.pasted import arguments, ignored
 from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
+from planner.shares import attends_apart
 
 COMMAND = ["python", "-m", "sglang.launch_server"]
 SPELLING = Spelling(
@@ -71,7 +72,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     for option, size in zip(SPLITS, sizes, strict=True):
         if size > 1:
             yield from (option, str(size))
-    if shares_experts(deployment):
+    if attends_apart(deployment):
         yield "--enable-dp-attention"
     spelling = SPELLING if deployment.settings.rule("names_16_bit_caches") else BY_DTYPE
     yield from spelling.options(choices, deployment)
@@ -168,7 +169,7 @@ def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:
     if shares and replicas > 1:
         if tensor % replicas:
             raise PlannerError(f"--tp-size {tensor} is not a multiple of --dp-size {replicas}.")
-        experts, tensor = (tensor if experts == 1 else experts), tensor // replicas
+        found, tensor = replace(found, set=(*found.set, "enable_dp_attention=true")), tensor // replicas
     return replace(
         found,
         tensor_parallel=tensor if tensor > 1 else found.tensor_parallel,

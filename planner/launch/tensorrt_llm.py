@@ -156,5 +156,5 @@ def _split(found: Choices, sizes: dict[str, int], shares: bool) -> Choices:
         tensor_parallel=found.tensor_parallel if shares or tensor == 1 else tensor,
         data_parallel=tensor if shares and tensor > 1 else found.data_parallel,
         pipeline_parallel=stages if stages > 1 else found.pipeline_parallel,
-        expert_parallel=experts if experts > 1 else (tensor if shares and tensor > 1 else found.expert_parallel),
+        expert_parallel=experts if experts > 1 else found.expert_parallel,
     )

@@ -10,6 +10,7 @@ from planner.formats import NumberFormat
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, layer_specs, merge_specs, state_bytes
 from planner.records import dataclass
+from planner.shares import shares
 from planner.speed.links import Link
 from planner.speed.operations import (
     attention_operations,
@@ -127,10 +128,10 @@ def weight_bytes_read(model: Model, tokens: float) -> float:
     The embedding is looked up, not read, unless it is the head as well. Of the experts only those that are met count.
     """
     deployment = model.deployment
-    scheme, tensor_parallel = deployment.weights, deployment.tensor_parallel
+    scheme, shared = deployment.weights, shares(deployment)
     total = 0.0
     for tensor, count in read_tensors(model.architecture):
-        size: float = count * tensor_bytes(tensor, scheme, tensor_parallel, deployment.expert_parallel)
+        size: float = count * tensor_bytes(tensor, scheme, shared)
         if 0 < tensor.active < tensor.count:
             met = experts_touched(tensor.count, tensor.active, max(1.0, tokens * deployment.data_parallel))
             size *= met / tensor.count

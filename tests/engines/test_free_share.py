@@ -127,7 +127,7 @@ def test_nothing_left_is_refused(engine: str) -> None:
         ("lmdeploy", {"engine_version": "0.2.1"}, "older than the rules"),
         ("tensorrt_llm", {"kv_cache": "q8_0"}, "in one format of"),
         ("lmdeploy", {"kv_cache": "fp8"}, "quant_policy"),
-        ("tensorrt_llm", {"data_parallel": 2}, "data parallelism of attention alone"),
+        ("tensorrt_llm", {"data_parallel": 2, "tensor_parallel": 2}, "data parallelism of attention alone"),
         ("lmdeploy", {"pipeline_parallel": 2}, "--tensor-parallel alone"),
     ],
 )

@@ -18,6 +18,7 @@ from planner.engines.split import pipeline_ranks
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
+from planner.shares import attends_apart
 from planner.units import format_bytes
 
 WHOLE_PROMPTS = -1
@@ -64,10 +65,15 @@ class Sglang(SeparatePools, PerRequest):
         return (context_item(deployment),)
 
     def limits(self, deployment: Deployment) -> ServerLimits:
-        """Prompts in chunks of their own, by the card where nothing is set; the pool decides how many requests."""
+        """Prompts in chunks of their own, by the card where nothing is set; the pool decides how many requests.
+
+        With data-parallel attention each rank has its part of a chunk.
+        """
         settings = deployment.settings
         card = card_row(settings, size_mib(deployment)) or {}
         chunk = settings.integer("chunked_prefill_size") or card.get("tokens", WHOLE_PROMPTS)
+        if chunk != WHOLE_PROMPTS and attends_apart(deployment):
+            chunk //= deployment.data_parallel
         return ServerLimits(
             requests=Limit(setting="max_running_requests", value=options(deployment).max_running_requests),
             step_tokens=Limit(setting="chunked_prefill_size", value=None if chunk == WHOLE_PROMPTS else chunk),

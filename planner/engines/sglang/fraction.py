@@ -6,9 +6,10 @@ from typing import Any
 
 from planner.architecture import Tower
 from planner.deployment import Deployment
-from planner.engines.sglang.options import card_row, shares_experts, size_mib, tp_size
+from planner.engines.sglang.options import card_row, size_mib, tp_size
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.shares import attends_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def _by_size(rule: Mapping[str, Any], deployment: Deployment, card_mib: float, d
     row = next(row for row in rule["rows"] if card_mib < row["below_mib"])
     reserved: float = row["reserved_mib"] + row["device_mib"] * devices
     reserved += rule["speculative_mib"] * (deployment.settings.text("speculative_algorithm") is not None)
-    reserved += rule["dp_attention_mib"] * shares_experts(deployment)
+    reserved += rule["dp_attention_mib"] * attends_apart(deployment)
     return reserved
 
 
@@ -101,7 +102,7 @@ def _by_step(rule: Mapping[str, Any], model: Model, deployment: Deployment, card
     step = chunk if chunk > 0 else settings.integer("max_prefill_tokens") or 0
     reserved: float = rule["constant_mib"] + rule["token_mib"] * max(step, rule["least_tokens"])
     reserved += rule["graph_mib"] * graphs + rule["device_mib"] * devices
-    if shares_experts(deployment):
+    if attends_apart(deployment):
         reserved += graphs * deployment.data_parallel * rule["dp_graph_mib"]
         reserved += graphs * deployment.data_parallel * rule["dp_large_graph_mib"] * (graphs > rule["large_graph"])
     if _has_prefill_graphs(model, deployment):
@@ -123,7 +124,7 @@ def _has_prefill_graphs(model: Model, deployment: Deployment) -> bool:
     return not (
         settings.flag("disable_piecewise_cuda_graph")
         or settings.text("speculative_algorithm")
-        or shares_experts(deployment)
+        or attends_apart(deployment)
         or deployment.pipeline_parallel > 1
         or _served_tower(model, deployment)
         or deployment.device.vendor not in ("", "nvidia")

@@ -7,6 +7,7 @@ from planner.deployment import Deployment
 from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.shares import attends_apart
 from planner.units import MIB
 
 
@@ -15,7 +16,7 @@ class Options:
     """What the arithmetic needs of the settings.
 
     *draft_tokens* are those of speculative decoding; *max_running_requests* and *fixed_states* (how many recurrent
-    states are kept) are for one replica, ``None`` where the pool decides.
+    states are kept) are for one rank, ``None`` where the pool decides: with data-parallel attention its part.
     """
 
     draft_tokens: int
@@ -27,7 +28,8 @@ class Options:
 
 def options(deployment: Deployment) -> Options:
     """Given settings first, then what SGLang puts in their place."""
-    settings, replicas = deployment.settings, deployment.data_parallel
+    settings = deployment.settings
+    replicas = deployment.data_parallel if attends_apart(deployment) else 1
     algorithm = settings.text("speculative_algorithm")
     drafts = settings.integer("speculative_num_draft_tokens") or 0
     running = settings.integer("max_running_requests")
@@ -45,14 +47,9 @@ def options(deployment: Deployment) -> Options:
     )
 
 
-def shares_experts(deployment: Deployment) -> bool:
-    """Whether replicas attend apart and share the rest, which SGLang calls data-parallel attention."""
-    return deployment.data_parallel > 1 and deployment.expert_parallel > 1
-
-
 def tp_size(deployment: Deployment) -> int:
     """SGLang's ``tp_size``: with data-parallel attention all devices of a stage."""
-    return deployment.tensor_parallel * (deployment.data_parallel if shares_experts(deployment) else 1)
+    return deployment.tensor_parallel * (deployment.data_parallel if attends_apart(deployment) else 1)
 
 
 def check(deployment: Deployment) -> None:

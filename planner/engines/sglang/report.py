@@ -10,8 +10,9 @@ from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.pools import PoolSpec
 from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import deductions, named_fraction, static_fraction, taken_of_named
-from planner.engines.sglang.options import options
+from planner.engines.sglang.options import options, tp_size
 from planner.records import dataclass
+from planner.shares import attends_apart
 from planner.units import format_bytes
 
 
@@ -166,5 +167,10 @@ def _notes(rank: SglangRank, deployment: Deployment, running: int) -> Iterator[s
         yield f"SGLang would choose mem_fraction_static = {chosen}."
     for factor, reason in deductions(rank.model, deployment):
         yield f"SGLang {settings.version} takes {factor:g} of mem_fraction_static for {reason}."
+    if attends_apart(deployment):
+        yield (
+            f"SGLang's tp_size is {tp_size(deployment)}: {deployment.data_parallel} ranks attend apart, each with the "
+            "caches of its own requests, and share all else; what is printed is one rank's."
+        )
     requests = "1 request" if running == 1 else f"{running:,} requests"
     yield f"It would run at most {requests} at once."

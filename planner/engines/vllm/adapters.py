@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from planner.architecture import Layer, Tensor
 from planner.deployment import Deployment
 from planner.formats import Role
+from planner.shares import shares
 from planner.weights import counted_tensors
 
 _SIXTEEN_BIT_BYTES = 2
@@ -37,10 +38,9 @@ def _widths(tensor: Tensor, deployment: Deployment) -> int:
     """Inputs of A and outputs of B on one rank; 0 for what is no linear layer."""
     if tensor.role not in _LINEAR or tensor.rows <= 1:
         return 0
-    inputs, outputs, count = tensor.columns, tensor.rows, tensor.count
-    ranks = 1 if tensor.replicated or tensor.role is Role.ROUTER else deployment.tensor_parallel
-    if tensor.role is Role.EXPERT and deployment.expert_parallel > 1:
-        ranks, count = 1, -(-count // deployment.expert_parallel)
+    shared = shares(deployment)
+    inputs, outputs, count = tensor.columns, tensor.rows, shared.count(tensor)
+    ranks = 1 if tensor.role is Role.ROUTER else shared.parts(tensor)
     if ranks > 1:
         settings = deployment.settings
         divides_inputs = any(name in tensor.name for name in settings.rule("input_parallel_layers"))

@@ -5,6 +5,7 @@ from dataclasses import replace
 from planner.architecture import Layer, Tensor
 from planner.deployment import Deployment
 from planner.engines.base import Rank
+from planner.shares import shares
 from planner.units import GIB
 from planner.weights import tensor_bytes
 
@@ -19,7 +20,7 @@ def offloaded(rank: Rank, deployment: Deployment) -> tuple[Rank, int]:
     limit = round(deployment.settings.number("cpu_offload_gb") * GIB)
     if not limit:
         return rank, 0
-    moved = 0
+    shared, moved = shares(deployment), 0
     emptied: dict[int, Layer] = {}
     layers = []
     for layer in rank.layers:
@@ -28,8 +29,7 @@ def offloaded(rank: Rank, deployment: Deployment) -> tuple[Rank, int]:
             if moved >= limit:
                 kept.append(tensor)
             else:
-                split = deployment.tensor_parallel, deployment.expert_parallel
-                moved += tensor_bytes(tensor, deployment.weights, *split)
+                moved += tensor_bytes(tensor, deployment.weights, shared)
         if not kept:
             # Equal layers stay one object.
             layers.append(emptied.setdefault(id(layer), replace(layer, tensors=())))

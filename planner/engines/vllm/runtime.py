@@ -12,6 +12,7 @@ from planner.engines.vllm.options import Options, options
 from planner.engines.vllm.step import expert_bytes, forward_bytes, logits_bytes, output_bytes, rotary_bytes, runner
 from planner.formats import Role
 from planner.line_item import Basis, Kind, LineItem
+from planner.shares import shares
 from planner.units import GIB
 from planner.weights import counted_tensors, tensors_bytes
 
@@ -68,8 +69,7 @@ def _expert_padding(architecture: Architecture, deployment: Deployment) -> Itera
         and (tensor.rows % rule["multiple"] or tensor.columns % rule["multiple"])
         and deployment.weights.format_of(tensor.role, tensor.stored).name.startswith("mxfp4")
     ]
-    split = deployment.tensor_parallel, deployment.expert_parallel
-    size = tensors_bytes(experts, deployment.weights, *split) // deployment.pipeline_parallel
+    size = tensors_bytes(experts, deployment.weights, shares(deployment)) // deployment.pipeline_parallel
     if size:
         spread = (rule["expected"] * size, rule["low"] * size, rule["high"] * size)
         yield _item(PADDING, spread, "kernels for MXFP4 round sizes up: public start-ups of gpt-oss")

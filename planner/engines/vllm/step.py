@@ -8,6 +8,7 @@ from planner.architecture import Architecture, Attention, LatentAttention, Layer
 from planner.deployment import Deployment
 from planner.engines.vllm.options import options
 from planner.formats import Role
+from planner.shares import shares
 
 FP32_BYTES, SIXTEEN_BIT_BYTES = 4, 2
 
@@ -39,7 +40,7 @@ def expert_bytes(architecture: Architecture, deployment: Deployment) -> int:
     whose kernels keep their own.
     """
     rule = deployment.settings.rule("expert_workspace")
-    ranks = 1 if deployment.expert_parallel > 1 else deployment.tensor_parallel
+    ranks = shares(deployment).expert_parts
     hidden, widest = architecture.hidden_size, 0
     for layer, _ in distinct_layers(architecture.layers):
         for down in _down_projections(layer, hidden):
