@@ -1,5 +1,7 @@
 """From the name of a format, as a person gives it, to how weights and cache are stored."""
 
+import re
+
 from planner import format_presets, presets
 from planner.addresses import bare_name
 from planner.architecture import Architecture
@@ -7,12 +9,18 @@ from planner.downloads import usual_type
 from planner.errors import PlannerError, UnknownName
 from planner.formats import CHECKPOINT, GgufMix, NumberFormat, QuantScheme, Role, find_format
 from planner.ollama_tags import OllamaName
+from planner.preset_files import nearest
+from planner.units import shorten
 
 QUANTIZE = ("linear", "all")
 GGUF_WHOLE = ("fp32", "fp16", "bf16")
 """Formats of whole files that are no file type with rules of its own."""
 OF_EXPERTS = "_moe"
 """What follows a format in the name of the file type whose experts have it."""
+USUAL = ("q4_k_m", "q8_0", "int4-g128", "fp8", "bf16", "nf4", "int8", "q6_k", "q5_k_m")
+"""What most people mean, named first."""
+_NEAREST, _ALIKE = 5, 0.75
+_NUMBER = re.compile(r"\d+")
 MIX = "mix"
 """In place of these where a GGUF file type decides tensor by tensor."""
 
@@ -51,7 +59,23 @@ def _weights_format(name: str) -> NumberFormat:
         found = named_format(name)
         if found is not None:
             return found
-    return find_format(known, name, "weights", format_presets.mix_names())
+        near = ", ".join(formats_like(name))
+        raise UnknownName(f"Format {shorten(name)!r} is not known; nearest: {near}; all of them: kvbudget formats.")
+    return find_format(known, name, "weights")
+
+
+def formats_like(name: str) -> list[str]:
+    """A few formats for weights that *name* may mean: spelled or begun like it, else of its number of bits.
+
+    >>> formats_like("4bit"), formats_like("q4km")
+    (['q4_k_m', 'int4-g128', 'nf4', 'q4_k_s', 'iq4_nl'], ['q4_k_m', 'q4_k'])
+    """
+    weights = sorted({each.name for each in format_presets.formats().values() if each.weights})
+    names = list(dict.fromkeys((*USUAL, *format_presets.usual_mixes(), *weights)))
+    bits = _NUMBER.search(name)
+    alike = [each for each in names if bits and (own := _NUMBER.search(each)) and own[0] == bits[0]]
+    begun = [each for each in names if each.startswith(name)]
+    return (begun or nearest(name, names, _ALIKE) or alike or list(USUAL))[:_NEAREST]
 
 
 def weights_in_name(name: str) -> str | None:

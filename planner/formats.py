@@ -1,6 +1,6 @@
 """How numbers are stored: blocks of elements, the scales beside them, and which tensor role takes which format."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 
 from planner.errors import UnknownName
@@ -149,14 +149,11 @@ class QuantScheme:
         return self.rest
 
 
-def find_format(formats: Mapping[str, NumberFormat], name: str, use: str, also: Iterable[str] = ()) -> NumberFormat:
-    """The format of this name or alias for *use*, ``weights`` or ``cache``.
-
-    Raises UnknownName with what exists, and *also* these names.
-    """
+def find_format(formats: Mapping[str, NumberFormat], name: str, use: str) -> NumberFormat:
+    """The format of this name or alias for *use*, ``weights`` or ``cache``; raises UnknownName with what exists."""
     found = formats.get(name.strip().lower())
     if found is not None and getattr(found, use):
         return found
-    known = sorted({f.name for f in formats.values() if getattr(f, use)} | set(also))
+    known = sorted({f.name for f in formats.values() if getattr(f, use)})
     reason = "is not known" if found is None else f"cannot store {use}"
     raise UnknownName(f"Format {shorten(name)!r} {reason}; for {use} choose one of: {', '.join(known)}.")

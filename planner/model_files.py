@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner import presets
-from planner.addresses import bare_name, is_address
+from planner.addresses import bare_name, is_address, revision_in
 from planner.architecture import Architecture
 from planner.errors import BadFile, PlannerError, UnknownName, Unreachable
+from planner.library_names import other_meaning
 from planner.preset_files import nearest
 from planner.presets import ModelPreset
 from planner.printable import printable
@@ -33,26 +34,31 @@ def load_model(name: str, online: bool = False) -> Architecture:
     address, is looked up among the presets, then in this machine's own cache, and on the hub only if *online*;
     ``organisation/model:Q4_K_M`` names one of its GGUF files. Raises PlannerError.
     """
-    bare = bare_name(name)
-    if bare == name.strip() and _is_file_name(name):
+    bare, path = bare_name(name), os.path.expanduser(name)
+    if bare == name.strip() and _is_file_name(path):
         try:
-            return fit_to_print(load_path(Path(name)))
+            return fit_to_print(load_path(Path(path)))
         except OSError as error:
-            raise BadFile(f"{shorten_path(Path(name))} cannot be read: {error.strerror or error}.") from error
+            raise BadFile(f"{shorten_path(Path(path))} cannot be read: {error.strerror or error}.") from error
     try:
-        return presets.load_preset(known_model(bare).name)
+        found = presets.load_preset(known_model(bare).name)
     except UnknownName:
         if "/" not in bare:
             raise
-    return fit_to_print(_load_hub(bare, online))
+        return fit_to_print(_load_hub(bare, online))
+    said = other_meaning(bare)
+    return replace(found, warnings=(*found.warnings, said)) if said else found
 
 
 def known_model(name: str) -> ModelPreset:
-    """The preset that *name* means; raises UnknownName with the one that it is like."""
+    """The preset that *name* means; raises UnknownName with the one that it is like, or with what it is instead."""
     try:
         return presets.find_model(name)
     except UnknownName as error:
-        raise UnknownName(f"{error}{_named_like(bare_name(name))}") from error
+        bare = bare_name(name)
+        if said := other_kind(bare):
+            raise UnknownName(f"Model {shorten(bare)!r} by its name {said}.") from error
+        raise UnknownName(f"{error}{_named_like(bare)}") from error
 
 
 def fit_to_print(architecture: Architecture) -> Architecture:
@@ -131,6 +137,11 @@ def _load_hub(name: str, online: bool) -> Architecture:
         raise BadFile(
             f"{shorten(name)!r} is no address of a model; give its id, such as organisation/model, or its files."
         )
+    if revision := revision_in(repo_id):
+        raise PlannerError(
+            f"{shorten(name)!r} asks for the revision {shorten(revision)}, and only the newest is read: leave it out, "
+            "or give the files of that one."
+        )
     if not hub.is_hub_id(repo_id):
         said = _named_like(name)
         see = f".{said}" if said else "; see kvbudget models."
@@ -143,6 +154,8 @@ def _load_hub(name: str, online: bool) -> Architecture:
     if not online and read_before is not None:
         return _of_hub(read_before, name)
     if not online:
+        if said := other_kind(repo_id):
+            raise UnknownName(f"Model {shorten(name)!r} by its name {said}.")
         raise PlannerError(
             f"{shorten(name)!r} is not among the presets; add --online to read its config from Hugging Face. "
             f"Nothing is fetched otherwise.{_named_like(name) or _nearest(repo_id)}"
@@ -168,6 +181,15 @@ def _of_hub(found: "HubModel", name: str) -> Architecture:
 
     architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)
+
+
+def other_kind(name: str) -> str:
+    """What a model of that *name* is, as the end of a sentence, where by its name it is none that can be planned."""
+    from planner.checkpoint_ids import identify, named_within
+
+    if identify(name, is_tuned=True) or named_within(name):
+        return ""
+    return presets.unknown_rules().kind_by_name(plain(name.partition(":")[0].rpartition("/")[2]))
 
 
 def _named_like(name: str) -> str:

@@ -145,7 +145,7 @@ def test_presets_are_in_order(capsys: pytest.CaptureFixture[str]) -> None:
         (("--memory", "8GiB", "--context", "9" * 5000), "is not a whole number"),
         (("--memory", "8GiB", "--users", "0"), "users = 0 is not possible"),
         (("--memory", "8GiB", "--users", "-3"), "users = -3 is not possible"),
-        (("--memory", "8GiB", "--weights", "int3"), "Format 'int3' is not known; for weights choose one of: "),
+        (("--memory", "8GiB", "--weights", "int3"), "Format 'int3' is not known; nearest: int8, int4; all of them: "),
         (("--memory", "8GiB", "--kv-cache", "int4-g128"), "Format 'int4-g128' cannot store cache"),
         (("--memory", "8GiB", "--engine", "vlm"), "Engine 'vlm' is not known; choose one of: minimum"),
         (("--memory", "8GiB", "--overhead=-1GiB"), "overhead '-1GiB' is not a size"),

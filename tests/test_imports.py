@@ -54,6 +54,7 @@ LAYERS = (
     ("planner.presets",),
     (
         "planner.downloads",
+        "planner.library_names",
         "planner.links",
         "planner.performance_presets",
         "planner.model_facts",

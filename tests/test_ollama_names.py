@@ -12,6 +12,8 @@ from planner.cli import main
 from planner.downloads import pull_name, pulled, usual_type
 from planner.errors import UnknownName
 from planner.format_choices import named_file
+from planner.library_names import meant_by
+from planner.model_files import load_model
 from planner.preset_files import PRESETS
 from planner.presets import find_model, load_preset, ollama_name
 
@@ -33,16 +35,36 @@ COMMON = [
     "zephyr:7b", "aya:8b", "falcon:7b", "phi3.5:3.8b", "devstral:24b", "granite3.3:8b",
 ]  # fmt: skip
 
-OWN_NAMES = {preset.name for preset in presets.models()}
-"""A preset's own name comes first: ``deepseek-r1`` is DeepSeek's, not the distilled one that Ollama gives for it."""
+OF_TWO = {
+    "command-r": ("command-r-v01", "command-r-08-2024"),
+    "deepseek-coder-v2": ("deepseek-coder-v2-236b", "deepseek-coder-v2-lite"),
+    "deepseek-r1": ("deepseek-r1-671b", "deepseek-r1-0528-qwen3-8b"),
+    "deepseek-v2": ("deepseek-v2-236b", "deepseek-v2-lite"),
+}
+"""Names that are one model to its makers and another to Ollama."""
 
 
 @pytest.mark.parametrize("tagged", COMMON)
 def test_an_untagged_name_is_the_tag_latest(tagged: str) -> None:
     name, _, _ = tagged.partition(":")
     assert find_model(f"{name}:latest").name == find_model(tagged).name
-    if name not in OWN_NAMES:
-        assert find_model(name).name == find_model(tagged).name
+    assert find_model(meant_by("ollama", name)).name == find_model(tagged).name
+
+
+def test_a_name_of_two_models_is_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    """By Ollama's own name Ollama's model is meant; elsewhere the makers', with a note that there are two."""
+    families = set(LIBRARY) - {"provenance"}
+    assert {name for name in families if meant_by("ollama", name) != name} == set(OF_TWO)
+    assert not [preset.name for preset in presets.models() if meant_by("ollama", preset.name) != preset.name]
+    for name, (here, there) in OF_TWO.items():
+        assert find_model(meant_by("vllm", name)).name == here
+        assert find_model(meant_by("ollama", name)).name == there
+        assert f"{name} is {here} here; Ollama gives" in load_model(name).warnings[-1]
+        assert load_model(here).warnings == load_preset(here).warnings
+    assert main(["plan", "--model", "deepseek-r1", "--memory", "24GiB", "--engine", "ollama"]) == 0
+    assert "For deepseek-r1:8b Ollama pulls the file in q4_k_m" in capsys.readouterr().out
+    assert main(["which", "--model", "deepseek-r1", "--memory", "24GiB", "--engine", "ollama"]) == 0
+    assert capsys.readouterr().out.startswith("Take DeepSeek-R1-0528-Qwen3-8B in ")
 
 
 @pytest.mark.parametrize("name", sorted(set(LIBRARY) - {"provenance"}))

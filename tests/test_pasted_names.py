@@ -1,5 +1,8 @@
 """What people paste as a model's name finds the model, or the nearest one in a sentence."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,9 +12,11 @@ from planner.addresses import bare_name
 from planner.choices import Choices, choose
 from planner.downloads import hub_id
 from planner.errors import PlannerError
-from planner.model_files import known_model, load_model
+from planner.model_files import known_model, load_model, other_kind
+from planner.presets import find_model
 from planner.readers.hub import is_hub_id
 from planner.readers.hub_endpoint import check_environment
+from planner.weights import parameters
 
 FOUND = {
     "https://huggingface.co/Qwen/Qwen3-8B": "qwen3-8b",
@@ -27,6 +32,10 @@ FOUND = {
     "Llama 3.1 8B Instruct": "llama-3.1-8b",
     "qwen3-8b-instruct": "qwen3-8b",
     "Qwen3_8B": "qwen3-8b",
+    "hf://Qwen/Qwen3-8B": "qwen3-8b",
+    "Qwen/Qwen3-8B@main": "qwen3-8b",
+    "https://hf-mirror.com/Qwen/Qwen3-8B/tree/main": "qwen3-8b",
+    "https://modelscope.cn/models/Qwen/Qwen3-8B/summary": "qwen3-8b",
     "gpt-oss:20b": "gpt-oss-20b",
     "gemma3:27b-it-qat": "gemma-3-27b",
 }
@@ -46,6 +55,16 @@ SENTENCES = {
     "https://example.com/Qwen3-8B": "is no address of a model; give its id",
     "llama-3.1": "nearest: llama-3.1-8b, llama-3.1-70b, llama-3.1-405b;",
     "": "is not known; see kvbudget models",
+    "Qwen/Qwen3-8B@v2": "asks for the revision v2, and only the newest is read",
+    "hf.co/turboderp/Qwen3-8B-exl2/tree/4.0bpw": "asks for the revision 4.0bpw",
+    "nomic-embed-text": "by its name is an encoder-only model, which generates no text",
+    "bge-m3:567m": "by its name is an encoder-only model",
+    "t5-base": "by its name is an encoder-decoder",
+    "facebook/bart-large": "by its name is an encoder-decoder",
+    "google/t5gemma-9b": "by its name is an encoder-decoder",
+    "openai/whisper-large-v3": "by its name is an encoder-decoder",
+    "black-forest-labs/FLUX.1-dev": "by its name makes pictures",
+    "Alibaba-NLP/gte-Qwen2-7B-instruct": "The nearest of them: qwen2-7b-instruct",
 }
 
 
@@ -73,6 +92,18 @@ def test_whatever_is_pasted_is_a_model_or_one_sentence(begin: str, rest: str) ->
         load_model(begin + rest)
     except PlannerError as refusal:
         assert "\n" not in str(refusal)
+
+
+def test_a_file_in_the_home_folder_may_be_said_by_its_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps(find_model("qwen3-8b").published_config))
+    assert parameters(load_model("~/config.json")) == parameters(load_model("qwen3-8b"))
+
+
+def test_no_preset_is_taken_for_another_kind_of_model() -> None:
+    """Nor is a model named after one: what is refused by name is refused for what its family is."""
+    names = [name for preset in presets.models() for name in (preset.name, preset.title, *preset.aliases)]
+    assert not [name for name in names if other_kind(f"{name}-of-mine")]
 
 
 @pytest.mark.parametrize("name", ["a/b-", "-a/b", "a/b.", "a--b/c", "a/b..c", "a/b.git", f"a/{97 * 'b'}"])

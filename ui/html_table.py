@@ -12,7 +12,8 @@ STYLE = """<style>
 .kv-plain .kv-text { text-align: left; }
 .kv-plain td.kv-num { white-space: nowrap; }
 .kv-plain td.kv-text { overflow-wrap: anywhere; }
-.kv-plain small { display: block; opacity: .75; font-size: .85rem; }
+@media (min-width: 641px) { .kv-plain td.kv-text { min-width: 8.5rem; } }
+.kv-plain small { display: block; white-space: pre-line; opacity: .75; font-size: .85rem; }
 .kv-plain .kv-own { font-weight: 600; }
 @media (max-width: 640px) { .kv-plain :is(th, td) { padding: .35rem .25rem; font-size: .9rem; }
   .kv-plain .kv-wide-only { display: none; } }

@@ -186,8 +186,8 @@ def _question(arguments: argparse.Namespace, prices: Mapping[str, float]) -> Ser
     if arguments.max_ttft is None and arguments.max_time_per_token is None:
         raise PlannerError("--rate needs a target: --max-ttft, --max-time-per-token, or both, in seconds.")
     wish = ShapeWish(slots=arguments.slots)
-    model = load_model(arguments.model, arguments.online)
     free = choices_from(arguments).without_cards()
+    model = load_model(free.model, free.online)
     chosen = (choose(replace(free, device=device), model) for device in prices)
     slots = max(server_shape(each.deployment, wish, USUAL_SLOTS).slots for each in chosen)
     return ServingQuestion(

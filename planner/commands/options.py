@@ -15,6 +15,7 @@ from planner.engines.base import PerRequest
 from planner.export import Row, to_json
 from planner.format_choices import QUANTIZE
 from planner.formats import CHECKPOINT
+from planner.library_names import meant_by
 from planner.links import link_names
 from planner.units import ungrouped
 
@@ -24,10 +25,10 @@ _MAX_DIGITS = 20
 def whole(text: str) -> int:
     """A whole number, with separators if wanted."""
     digits = ungrouped(text).replace("_", "")
-    if thousands := re.fullmatch(r"(\d{1,6})[kK]", text.strip(), re.ASCII):
-        number = int(thousands[1])
+    if thousands := re.fullmatch(r"(\d{1,6})([kKmM])", text.strip(), re.ASCII):
+        number, power = int(thousands[1]), 1 if thousands[2] in "kK" else 2
         raise argparse.ArgumentTypeError(
-            f"{text[:40]!r} is not a whole number: write {number * 1024} or {number * 1000}"
+            f"{text[:40]!r} is not a whole number: write {number * 1024**power} or {number * 1000**power}"
         )
     if len(digits) > _MAX_DIGITS or not digits.isascii() or not digits.removeprefix("-").isdigit():
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number")
@@ -150,6 +151,8 @@ def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:
     known = {field.name for field in fields(Choices)}
     values = {name: value for name, value in vars(arguments).items() if name in known}
     values |= {"set": tuple(arguments.set), "engine": arguments.engine.strip().lower()}
+    if values.get("model"):
+        values["model"] = meant_by(values["engine"], values["model"])
     return Choices(**values | given)
 
 

@@ -81,7 +81,8 @@ def _print(rows: Sequence[Row], matches: Sequence[which.Match], as_json: bool) -
 
 
 def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
-    choices, architecture = choices_from(arguments), load_model(arguments.model, arguments.online)
+    choices = choices_from(arguments)
+    architecture = load_model(choices.model, choices.online)
     found = which.devices_for(choices, architecture, arguments.weights or which.default_weights(choices.engine))
     shown = found if arguments.all or arguments.json else found[:SHOWN]
     rows = _print([which.device_row(match) for match in shown], shown, arguments.json)
@@ -96,7 +97,8 @@ def _files(arguments: argparse.Namespace) -> int:
     from planner.quality import unlike
     from planner.which_text import HUB, best_file, file_sentence, file_title, to_take
 
-    choices, architecture = choices_from(arguments, weights=None), load_model(arguments.model, arguments.online)
+    choices = choices_from(arguments, weights=None)
+    architecture = load_model(choices.model, choices.online)
     if arguments.weights:
         found = which.formats_for(choices, architecture, arguments.weights)
     else:

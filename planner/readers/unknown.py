@@ -30,9 +30,10 @@ class UnknownRules:
     """*family* is the upper bound's structure, and *understood* the keys it is built from.
 
     Keys that match *harmless* cost no memory, *bounded* ones only lower it. Those like *structural* ones may add to it
-    where a family does not read them, unless they are *idle*. *refused* gives the reason by model_type,
-    *architectures* the model_type by class name for files that lack it, *wrapped* the keys under which wrappers keep
-    their text model, *beside* what may stand beside it, *drafts* how files of drafts are told.
+    where a family does not read them, unless they are *idle*. *refused* gives the reason by model_type, *names* by what
+    names begin with that do not tell it, *architectures* the model_type by class name for files that lack it, *wrapped*
+    the keys under which wrappers keep their text model, *beside* what may stand beside it, *drafts* how files of drafts
+    are told.
     """
 
     family: Family
@@ -42,6 +43,7 @@ class UnknownRules:
     structural: tuple[str, ...]
     idle: tuple[str, ...]
     refused: Mapping[str, str]
+    names: Mapping[str, str]
     architectures: Mapping[str, str]
     wrapped: tuple[str, ...]
     beside: PartRules
@@ -52,6 +54,16 @@ class UnknownRules:
         reason = self.refused.get(model_type)
         if reason:
             raise UnsupportedModel(f"model_type {shorten(model_type)!r} {reason}.")
+
+    def kind_by_name(self, name: str) -> str:
+        """Why a model of that *name*, small letters with hyphens between words, is refused; else empty.
+
+        It begins with a model_type, or with one of ``names``; the longest such beginning counts.
+        """
+        known = {model_type.lower().replace("_", "-"): reason for model_type, reason in self.refused.items()}
+        words = name.split("-")
+        beginnings = ("-".join(words[:count]) for count in range(len(words), 0, -1))
+        return next((reason for each in beginnings if (reason := self.names.get(each) or known.get(each))), "")
 
     def bound(self, table: Mapping[str, object], model_type: str, place: str) -> tuple[Family, Values]:
         """The upper bound's family for *table*, which stands at *place* in its file, and the table's values.
@@ -153,13 +165,11 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
     for key, value in lists.items():
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise BadPreset(f"class_defaults/{UNKNOWN}.toml: {key} must be a list of strings.")
-    refused = table.get("refused", {})
-    if not isinstance(refused, Mapping) or not all(isinstance(types, list) for types in refused.values()):
-        raise BadPreset(f"class_defaults/{UNKNOWN}.toml: refused must be lists of model types by reason.")
+    refused, named_so = _by_reason(table, "refused", "model types"), _by_reason(table, "names", "beginnings")
     architectures = table.get("architectures", {})
     if not isinstance(architectures, Mapping):
         raise BadPreset(f"class_defaults/{UNKNOWN}.toml: architectures must be model types by class name.")
-    own = (*lists, "refused", "architectures", "beside", "drafts")
+    own = (*lists, "refused", "names", "architectures", "beside", "drafts")
     rest = {key: value for key, value in table.items() if key not in own}
     return UnknownRules(
         family=parse_family(UNKNOWN, rest),
@@ -172,5 +182,14 @@ def parse_unknown_rules(table: Mapping[str, object]) -> UnknownRules:
         beside=parse_part_rules(table.get("beside", {}), f"class_defaults/{UNKNOWN}.toml: beside"),
         drafts=parse_draft_rules(table.get("drafts", {}), f"class_defaults/{UNKNOWN}.toml: drafts"),
         architectures={str(name): str(model_type) for name, model_type in architectures.items()},
-        refused={str(model_type): str(reason) for reason, types in refused.items() for model_type in types},
+        refused=refused,
+        names=named_so,
     )
+
+
+def _by_reason(table: Mapping[str, object], key: str, what: str) -> dict[str, str]:
+    """The reason by each entry of the lists at *key*, which stand by reason."""
+    lists = table.get(key, {})
+    if not isinstance(lists, Mapping) or not all(isinstance(entries, list) for entries in lists.values()):
+        raise BadPreset(f"class_defaults/{UNKNOWN}.toml: {key} must be lists of {what} by reason.")
+    return {str(entry): str(reason) for reason, entries in lists.items() for entry in entries}
