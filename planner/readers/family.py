@@ -76,7 +76,8 @@ class Family:
     *known* lists the values that a key may have where another would change what is counted, *filled* the keys where
     null, too, is the class's default.
     *covered* are objects of the file that another rule counts, *per_layer* keys that may list a number for each layer.
-    *stated* are keys that the family's files always have and that decide much: one without them is said.
+    *stated* are keys that the family's files always have and that decide much: one without them is said. A wrapper's
+    lead from the top of its file.
     *layer_kinds* says what its words for layers mean. *instead* names, by kind of layer or for ``all``, the keys that
     come before a dimension's usual one.
     """

@@ -99,7 +99,7 @@ def read_config(
             *beside_warnings,
             *named_tower(config, text.wrapper or family),
             *uncounted_mtp(top, decoder),
-            *(left_out(text, values, family) if text.family else ()),
+            *(left_out(text, top, values, family) if text.family else ()),
             *other_class(config, text, knowledge),
             *_notes(text, family),
             *window_warning,

@@ -4,6 +4,7 @@ from planner.readers.family import Family
 from planner.readers.text_config import TextConfig
 from planner.readers.values import Values
 
+_TIED = "tie_word_embeddings"
 SIZES = frozenset(
     (
         *("num_key_value_heads", "swa_num_key_value_heads", "head_dim", "v_head_dim", "swa_head_dim"),
@@ -25,17 +26,22 @@ SIZES = frozenset(
 _LESS_BY_NULL = (
     *("head_dim", "global_head_dim", "v_head_dim", "index_head_dim", "n_shared_experts"),
     *("shared_expert_intermediate_size", "hidden_size_per_layer_input", "swa_num_key_value_heads"),
-    *("dense_intermediate_size", "block_ffn_dim_multiplier"),
+    *("dense_intermediate_size", "block_ffn_dim_multiplier", "mamba_head_dim", "index_kpool"),
 )
 """Sizes of a class that a file undoes by null, and so makes the model smaller."""
 
 
-def left_out(text: TextConfig, values: Values, family: Family) -> tuple[str, ...]:
-    """Warnings that name what *values* have from the wrapper's class or *family*'s, and what a null undoes."""
+def left_out(text: TextConfig, top: Values, values: Values, family: Family) -> tuple[str, ...]:
+    """Warnings that name what *values* have from the wrapper's class or *family*'s, and what a null undoes.
+
+    A wrapper's head is tied by the key at its *top*, or else by its text model's.
+    """
+    around = text.wrapper.stated if text.wrapper else ()
     filled = (
         *(key for key in text.fallback if not values.has(key)),
         *sorted(key for key in values.filled & SIZES if values.get(key)),
-        *(key for key in family.stated if not values.has(key)),
+        *(key for key in family.stated if not values.has(key) and not (key == _TIED and top.has(key))),
+        *(key for key in around if not top.has(key)),
     )
     names = ", ".join(dict.fromkeys(filled))
     said = (f"Not in the file and taken from the class's defaults: {names}.",) if names else ()

@@ -32,7 +32,8 @@ def qwen3_vl(tower: Values, top: Values, text_size: int) -> Parts:
     """Qwen3-VL: learned positions, and a merger more for every layer whose output reaches the text model."""
     hidden, out = tower.integer("hidden_size"), tower.integer("out_hidden_size")
     merged = hidden * tower.integer("spatial_merge_size") ** 2
-    stacked = len(tower.integers("deepstack_visual_indexes")) if tower.is_set("deepstack_visual_indexes") else 0
+    deeper = "deepstack_visual_indexes"
+    stacked = len(tower.integers(deeper)) if tower.is_set(deeper) or tower.is_null(deeper) else 0
     yield from linear("patch_embed", hidden, pixels(tower, tower.integer("temporal_patch_size")))
     yield "pos_embed.weight", tower.integer("num_position_embeddings"), hidden, 1
     yield from encoder("blocks", hidden, tower.integer("intermediate_size"), tower.integer("depth"))

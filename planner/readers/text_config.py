@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 3
 _THINKER = "thinker_config"
+_WINDOW = "sliding_window"
 _OTHER_FILES = {
     "peft_type": "an adapter's ('peft_type'), not a model's; plan the model that it is for",
     "_class_name": "one of a diffusion pipeline ('_class_name'), not a language model's; only decoders can be planned",
@@ -201,14 +202,26 @@ def _nested(
         raise UnsupportedModel(
             f"model_type {shorten(model_type)!r}: {'.'.join(wrapper.nested)} has no model_type; add it."
         )
+    family = _family(nested_type, knowledge)
+    if family and place and "model_type" not in table and _has_window_of_its_own(family, table):
+        family = replace(family, defaults={**family.defaults, _WINDOW: None})
+        warning = warning or (
+            f"{'.'.join(place)} has no model_type: it is read as {nested_type!r}, the usual one of "
+            f"{shorten(model_type)!r}, without the window of that class's defaults."
+        )
     return TextConfig(
         table=table,
         model_type=nested_type,
         outer_type=model_type,
-        family=_family(nested_type, knowledge),
+        family=family,
         fallback=wrapper.nested_defaults,
         lifted={key: (top.get(path), path) for key, path in wrapper.lifted.items() if top.has(path)},
         place=".".join(place),
         wrapper=wrapper,
         warning=warning,
     )
+
+
+def _has_window_of_its_own(family: Family, table: Mapping[str, object]) -> bool:
+    """Whether *family*'s class has a window where *table* speaks of none, which another class would not have."""
+    return bool(family.defaults.get(_WINDOW)) and not any(name in table for name in (_WINDOW, "layer_types"))
