@@ -98,6 +98,7 @@ bench: install-all
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.library
 	$(BIN)/python -m bench.headers
+	$(BIN)/python -m bench.logs
 	$(BIN)/python -m bench.simulator
 
 readings: install-all

@@ -24,7 +24,8 @@ class EngineData:
     *release_parts* numbers of a version are a release, within which measurements are alike. An engine that numbers its
     *builds* and names no versions has its rules by day: some builds with theirs, in order. One built on such has
     *releases*, each with the day of what it is built on; one not listed has that of the last before. It runs on devices
-    of *vendors*, but *not_on* those named there.
+    of *vendors*, but *not_on* those named there. *settable*: the settings that a command or a file of its own can give
+    where that is not all of them; the others say what it does by itself.
     """
 
     name: str = ""
@@ -38,6 +39,11 @@ class EngineData:
     releases: tuple[tuple[Version, date], ...] = ()
     vendors: tuple[str, ...] = ()
     not_on: tuple[str, ...] = ()
+    settable: tuple[str, ...] = ()
+
+    def can_set(self, setting: str) -> bool:
+        """Whether its user can give *setting*."""
+        return not self.settable or setting in self.settable
 
     def runs_on(self, device: str, vendor: str) -> bool:
         """Whether it runs on *device*; of a device without a *vendor* nothing is known that would forbid it."""
@@ -96,7 +102,8 @@ class EngineSettings:
     """Settings and rules of one version, of one *release*, with what the user set. *stated*: the version was given.
 
     A setting is ``None`` where the engine derives it. *title* is the engine's; *known* is the version whose rules they
-    are: another than the one that was asked for where that is later than all that is known.
+    are: another than the one that was asked for where that is later than all that is known. *fixed*: the settings
+    that the engine gives its user no way to change.
     """
 
     title: str = ""
@@ -106,6 +113,7 @@ class EngineSettings:
     stated: bool = False
     values: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    fixed: frozenset[str] = frozenset()
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -160,6 +168,7 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
         stated=version is not None,
         values=values | chosen,
         given=frozenset(chosen),
+        fixed=frozenset(name for name in data.settings if not data.can_set(name)),
         rules={name: value_at(entries, number) for name, entries in data.rules.items()},
     )
 

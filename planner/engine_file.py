@@ -15,7 +15,7 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
     where = f"engines/{name}.toml"
     unknown = table.keys() - {
         *("title", "newest", "release_parts", "settings", "rules", "builds", "releases"),
-        *("vendors", "not_on", "runs_on_source"),
+        *("vendors", "not_on", "runs_on_source", "settable"),
     }
     if unknown:
         raise BadPreset(f"Unknown key '{where}: {min(unknown)}'.")
@@ -35,6 +35,7 @@ def parse_engine_data(name: str, table: Mapping[str, Any]) -> EngineData:
         releases=tuple(sorted((parse_version(entry["release"]), entry["day"]) for entry in table.get("releases", ()))),
         vendors=tuple(table.get("vendors", ())),
         not_on=tuple(table.get("not_on", ())),
+        settable=tuple(table.get("settable", ())),
     )
     since = (entry.since for entries in rules.values() for entry in entries)
     return replace(data, latest=max((data.newest, *since), key=data.number) if data.newest else "")

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner import format_presets, performance_presets, presets
+from planner.engine_data import EngineData
+from planner.engine_setting import Setting
 from planner.engines import ENGINES, find_engine
 from planner.export import Row
 from planner.profile_files import load_profile, profile_paths
@@ -90,17 +92,25 @@ def engine_rows() -> list[Row]:
 
 def setting_rows(engine: str) -> list[Row]:
     """The settings that ``--set`` takes for *engine*, with every default by the version from which it holds."""
+    data = presets.engine_data(find_engine(engine).name)
     return [
         {
             "name": setting.name,
             "value": setting.expected,
             "default": ", ".join(f"{shown_value(entry.value)} from {entry.since}" for entry in setting.defaults)
             or None,
-            "meaning": setting.meaning,
+            "meaning": meaning(data, setting),
             "source": "; ".join(entry.source for entry in setting.defaults),
         }
-        for setting in presets.engine_data(find_engine(engine).name).settings.values()
+        for setting in data.settings.values()
     ]
+
+
+def meaning(data: EngineData, setting: Setting) -> str:
+    """What *setting* does; for one that the engine's user cannot give, what it is for in a plan."""
+    if data.can_set(setting.name):
+        return setting.meaning
+    return f"{setting.meaning}. {data.title} has no such setting: a plan says with it what {data.title} did"
 
 
 def shown_value(value: object) -> str:

@@ -15,6 +15,7 @@ from planner.downloads import checkpoint_id, gguf_repository, hub_id, of_the_hub
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.formats import CHECKPOINT
+from planner.launch import settable
 from planner.native_files import READ_GGUF
 from planner.presets import ModelPreset, load_preset
 from planner.records import dataclass
@@ -42,6 +43,8 @@ LONGER = 4
 """How many times the context that was asked for is tried as a longer one."""
 LARGEST = 3
 """Models of more than so many times the card's memory, at four bits a parameter, are not tried."""
+PLACED = {"n_cpu_moe": "experts of {} layers in main memory", "n_gpu_layers": "{} layers on the card"}
+"""In words what --fit chooses."""
 MOST_OUTSIDE = 0.6
 """Of a larger model no greater share is put into main memory: beyond that it only crawls."""
 
@@ -119,6 +122,12 @@ def longer_context(choices: Choices, pick: Pick) -> tuple[int, int] | None:
     asked = replace(choices, model=pick.match.name, weights=pick.match.weights, context=tokens)
     chosen = as_fit_chooses(asked, load_preset(pick.match.name))
     return None if chosen is None else (tokens, _host_bytes(chosen[1]))
+
+
+def placed(pick: Pick, engine: str) -> str:
+    """What of *pick* lies where: the setting for it, or in words where *engine* places it without one."""
+    name, _, number = pick.setting.partition("=")
+    return pick.setting if not number or settable(engine, name) else PLACED[name].format(number)
 
 
 def pick_row(pick: Pick) -> Row:

@@ -9,7 +9,7 @@ from planner.downloads import OF_THE_HUB, of_the_hub
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
 from planner.launch.llama_cpp import FORK
-from planner.picks import Pick, longer_context, pick_row
+from planner.picks import Pick, longer_context, pick_row, placed
 from planner.quality import unlike
 from planner.units import format_bytes
 from planner.which import MINIMUM, match_quality
@@ -70,7 +70,7 @@ def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) 
     lines += [listing_text([{key: row[key] for key in row if key != "setting"} for row in map(pick_row, found)])]
     if larger:
         lines += ["", "Larger, with a part in main memory as --fit would choose:", ""]
-        lines += [listing_text([pick_row(pick) for pick in larger])]
+        lines += [listing_text([{**pick_row(pick), "setting": placed(pick, choices.engine)} for pick in larger])]
     lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
     lines += filter(None, [unlike(match_quality(pick.match) for pick in (*found, *larger))])
     if choices.engine == "ollama" and any(of_the_hub(pick.get) for pick in (*found, *larger)):

@@ -74,6 +74,7 @@ def test_driver_memory_is_what_nvidia_smi_prints(name: str, mib: int) -> None:
 @pytest.mark.parametrize(
     ("name", "printed", "unit"),
     [
+        ("apple-m2-8gb", "5461.33", MIB),
         ("apple-m1-16gb", "10922.67", MIB),
         ("apple-m1-pro-16gb", "11453.25", 10**6),
         ("apple-m1-max-32gb", "21845.34", MIB),

@@ -15,7 +15,7 @@ from planner.downloads import OF_THE_HUB, of_the_hub, pulled
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.launch import launch
-from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for
+from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for, placed
 from planner.which import default_weights, engines_on, models_for, runs_on
 
 LAPTOP = Choices(model="", device="rtx-4060-laptop", engine="ollama", context=8_192)
@@ -105,6 +105,13 @@ def test_larger_ones_put_what_fit_would_choose_into_main_memory(picks: list[Pick
         assert pick.match.host_bytes > 2**30
         assert answer_fits(plan(pick, 8_192))
         assert not answer_fits(replace(plan(pick, 8_192), set=()))
+
+
+def test_what_lies_in_main_memory_is_in_words_where_the_engine_has_no_setting_for_it(picks: list[Pick]) -> None:
+    experts = next(pick for pick in larger_for(LAPTOP, WEIGHTS, picks[0].match) if "n_cpu_moe=" in pick.setting)
+    number = experts.setting.partition("=")[2]
+    assert placed(experts, "ollama") == f"experts of {number} layers in main memory"
+    assert placed(experts, "llama_cpp") == experts.setting
 
 
 def test_a_longer_context_puts_more_into_main_memory(picks: list[Pick]) -> None:

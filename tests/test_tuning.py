@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner import presets
 from planner.advice import fixes
 from planner.answer import Answer, answer
 from planner.choices import Choices, choose
@@ -148,3 +149,22 @@ def test_a_number_without_a_fraction_is_written_as_one() -> None:
 def test_nothing_is_printed_where_there_is_no_room_for_a_pool(engine: str) -> None:
     choices = Choices(model="llama-3.3-70b", memory="24GiB", engine=engine)
     assert "prints" not in plan_text(choices, choose(choices).architecture, ask(choices))
+
+
+def test_only_ollama_keeps_settings_from_its_user() -> None:
+    """Its Modelfile and environment give four; the rest of llama.cpp's it hands over as it thinks best."""
+    kept = {engine: data.settable for engine in LAUNCHERS if (data := presets.engine_data(engine)).settable}
+    assert kept == {"ollama": ("n_parallel", "n_batch", "n_gpu_layers", "flash_attn")}
+
+
+@pytest.mark.parametrize("device", ["rtx-4060-laptop", "apple-m2-8gb", "cpu-16gb"])
+def test_no_note_advises_a_setting_that_the_engine_keeps_to_itself(device: str) -> None:
+    choices = Choices(model="qwen3-30b-a3b", weights="q4_k_m", device=device, engine="ollama")
+    found = ask(choices)
+    assert found.report is not None
+    architecture, settings = choose(choices).architecture, choose(choices).deployment.settings
+    changes = (fix.change for fix in fixes(choices, architecture, found))
+    fixed = {name for name in settings.fixed if "_" in name}  # --fit is also what llama.cpp does by itself
+    assert {"n_cpu_moe", "cache_ram"} <= fixed
+    said = [*found.report.notes, *found.report.refusals, *changes]
+    assert not [text for text in said if any(name in text for name in fixed)]

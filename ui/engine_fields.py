@@ -76,7 +76,9 @@ def _more(data: EngineData) -> None:
         "Every setting, name=value a line",
         MAX_CHARACTERS,
         placeholder="\n".join(f"{setting.name}=…" for setting in main_settings(data)[:2]),
-        help=f"By {engine_title(data.name)}'s own names: {', '.join(data.settings)}." if data.settings else None,
+        help=f"By {engine_title(data.name)}'s own names: {', '.join(filter(data.can_set, data.settings))}."
+        if data.settings
+        else None,
     )
     with version:
         fields.text("engine_version", "Version", placeholder=f"{data.newest}, the newest checked", help=_VERSION_HELP)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner.answer import Answer
 from planner.choices import Choices
-from planner.picks import Pick, larger_for, longer_context, picks_for
+from planner.picks import Pick, larger_for, longer_context, picks_for, placed
 from planner.picks_text import get_command, pick_sentence, pick_title
 from planner.quality import LIMITS
 from planner.units import format_bytes, format_parameters
@@ -64,7 +64,7 @@ def _pick_table(picks: Sequence[Pick], answer: Answer) -> None:
     rows = [
         [
             f"{pick.match.model}\n{format_parameters(pick.match.parameters)}",
-            which_table.file_cell(pick.match, pick.get, pick.setting),
+            which_table.file_cell(pick.match, pick.get, placed(pick, answer.engine)),
             format_bytes(pick.match.weights_bytes),
             "any length" if pick.context_tokens is None else f"{pick.context_tokens:,}",
             format_bytes(pick.match.host_bytes) if pick.match.host_bytes else "–",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import import_module
 
+from planner import presets
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
 from planner.errors import UnknownName
@@ -38,8 +39,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch | None:
 
 def settable(engine: str, setting: str) -> bool:
     """Whether a command of *engine* can give *setting*; most can give all of theirs."""
-    known: frozenset[str] | None = getattr(import_module(LAUNCHERS[engine]), "SETTABLE", None)
-    return known is None or setting in known
+    return presets.engine_data(engine).can_set(setting)
 
 
 def expresses(choices: Choices, chosen: Chosen, command: Launch) -> bool:

@@ -17,8 +17,7 @@ from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_
 from planner.launch.llama_cpp import CACHE_TYPES, cache_type
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
-SETTABLE = frozenset({*PARAMETERS, "n_parallel", "flash_attn"})
-"""All of llama.cpp's settings that a Modelfile or the environment can give."""
+"""Settings by the names of a Modelfile's parameters; two more are the environment's."""
 _FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
 _PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
 _VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
@@ -32,7 +31,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
         f"cat > Modelfile <<'END'\n{modelfile}\nEND\n{environment} ollama serve &\n"
         f"ollama create {name} -f Modelfile\nollama run {name}"
     )
-    rest = sorted(chosen.deployment.settings.given - SETTABLE)
+    rest = sorted(chosen.deployment.settings.given & chosen.deployment.settings.fixed)
     file = file_name(choices.model, chosen.architecture.name, chosen.deployment.weights.name)
     files, notes = "", tuple[str, ...]()
     if (source := _pull_name(choices, chosen)) is None:
@@ -40,7 +39,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     elif of_the_hub(source):
         notes = (OF_THE_HUB,)
     if rest:
-        notes = (*notes, f"Ollama has no setting for {', '.join(rest)}.")
+        notes = (*notes, f"Ollama has no setting for {', '.join(rest)}: the plan counts it, Ollama decides by itself.")
     return Launch(text=text, language="sh", notes=(*notes, *left_out(chosen.deployment, "Ollama")), files=files)
 
 

@@ -17,6 +17,8 @@ _MESSAGE_CHARACTERS = 400
 _PREFIX_CHARACTERS = 200
 _WINDOW_CHARACTERS = 1_200
 _MAX_PIECES = 16
+_MAX_BROKEN = 10_000
+"""Lines that are taken for the rest of another: a terminal breaks what is pasted from it, and no paste is longer."""
 _WORD_CHARACTERS = 64
 """How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -123,25 +125,28 @@ class _Collector:
                 self._by_word.setdefault(found.word, []).append((found, of))
         self._engines = {of.engine for of in formats}
         self._speaks = {word: of.engine for of in formats for word in of.words}
+        self._known = frozenset(self._by_word) | frozenset(self._speaks)
         self._speaking = ""
+        self._tried = 0
         self._ahead: tuple[Format, _Draft] | None = None
         self._before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_MAX_PIECES)
         self.drafts: list[_Draft] = []
 
     def feed(self, number: int, line: str) -> None:
         """Takes what *line* says, and what it completes of the lines before it."""
-        every = _WORD.findall(line)
-        words = self._by_word.keys() & every
-        if heard := self._speaks.keys() & every:
+        every = self._known.intersection(_WORD.findall(line))
+        words = every & self._by_word.keys()
+        if heard := every & self._speaks.keys():
             self._speaking = self._speaks[min(heard)]
         if _OWN_LINE.match(line):
             self._before.clear()
         for found, of, match in self._matches(line, words):
             self._take(found, of, match, number)
-        if self._before:
+        if self._before and self._tried < _MAX_BROKEN:
+            self._tried += 1
             self._complete(line, words, number)
         if line.strip():
-            self._before.append((line, frozenset(words)))
+            self._before.append((line, words))
 
     def _complete(self, line: str, words: Set[str], number: int) -> None:
         """What *line* is the end of. A terminal cuts anywhere, a mail program between words."""

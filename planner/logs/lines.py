@@ -19,6 +19,7 @@ MAX_CHARACTERS = 2**28
 _HEAD_BYTES, _MAX_ZEROS = 4_096, 8
 """More zeros at the beginning than a terminal leaves in a text: weights, a picture, a program."""
 _MAX_COMMAND_CHARACTERS = 4_096
+_CONTINUES = ("\\", "^", "`")
 _CONTINUED = re.compile(r"\s(?:\\|(?<=[\w\"'/.] )[\^`])\s{0,8}$")
 """A command that goes on in the next line, in the shells of Linux and Windows."""
 _BYTE_ORDER_MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16", codecs.BOM_UTF8: "utf-8-sig"}
@@ -67,7 +68,7 @@ def numbered_lines(stream: IO[str]) -> Iterator[tuple[int, str]]:
     for number, piece in _pieces(stream):
         for part in piece.rstrip("\n").split("\r"):
             for line in plain_lines(part) if part else ():
-                going_on = _CONTINUED.search(line)
+                going_on = _CONTINUED.search(line) if line.rstrip().endswith(_CONTINUES) else None
                 if going_on and len(command) + len(line) < _MAX_COMMAND_CHARACTERS:
                     command, first = f"{command}{line[: going_on.start()]} ", first or number
                     continue

@@ -10,8 +10,6 @@ _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))"
     r"|(?:\^\[|\\u001b|\\x1b|\\033|#033|␛|�)?\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m"
 )
-_COLOURED = ("\x1b", "[0m", "[m")
-"""A colour is given back at the end of what is coloured."""
 _TAG = re.compile(r"</?(?:a|b|code|em|i|mark|small|span|strong|td|tt|u)\b[^<>]{0,300}>", re.IGNORECASE)
 _BREAK = re.compile(r"</?(?:br|div|li|p|pre|tr)\b[^<>]{0,300}>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]{2,8});")
@@ -23,7 +21,8 @@ _MAX_BEFORE_RECORD = 200
 
 def plain_lines(line: str) -> Iterator[str]:
     """The lines in *line*: several where a record holds a whole message, none for a record without text."""
-    if any(sign in line for sign in _COLOURED):
+    # A colour is given back at the end of what is coloured.
+    if "\x1b" in line or "[0m" in line or "[m" in line:
         line = _ESCAPE.sub("", line)
     if "<" in line:
         line, *rest = _BREAK.split(_TAG.sub("", line))

@@ -95,6 +95,15 @@ def test_a_log_that_is_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert found.lines < 100
 
 
+def test_only_so_many_lines_are_taken_for_the_rest_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a terminal broke was pasted, and is short; a server's log of months is not put together."""
+    broken = "Available KV cache mem\nory: 4.99 GiB"
+    assert read_log(f"{broken}\n").starts
+    monkeypatch.setattr("planner.logs.collector._MAX_BROKEN", 10)
+    assert read_log("a line\n" * 9 + broken).starts
+    assert not read_log("a line\n" * 20 + broken).starts
+
+
 @given(st.text(max_size=30), st.booleans())
 def test_numbers_are_numbers_or_nothing(text: str, whole: bool) -> None:
     assert parse_number(text, whole) is None or isinstance(parse_number(text, whole), int if whole else float)

@@ -95,10 +95,9 @@ class LlamaCpp(PerRequest, WholeCard):
             )
         prompts = deployment.settings.integer("cache_ram")
         if prompts and not kept_prompts_bytes(deployment):
-            notes.append(
-                f"Kept prompts may fill up to {format_bytes(prompts)} more of the one memory of the machine: cache_ram "
-                "bounds them."
-            )
+            bounds = "" if "cache_ram" in deployment.settings.fixed else ": cache_ram bounds them"
+            more = format_bytes(prompts)
+            notes.append(f"Kept prompts may fill up to {more} more of the one memory of the machine{bounds}.")
         return EngineReport(
             version=deployment.settings.version,
             pool_bytes=min(pool.pool_bytes for pool in pools),
