@@ -14,6 +14,7 @@ from planner.engines.division import cut_groups
 from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import Kind, LineItem
+from planner.machines import machine_words
 from planner.readers.stored import SERVED_IN_16_BIT
 from planner.records import dataclass
 from planner.weights import active_parameters, identity, parameters, parameters_by_role
@@ -248,6 +249,7 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     found += beyond_model(architecture, workload.context_tokens)
     found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)
+    found += machine_words(deployment)
     if deployment.profile is not None:
         conditions = deployment.conditions(identity(architecture))
         found += [stale.sentence() for stale in deployment.profile.stale(conditions)]

@@ -28,6 +28,7 @@ class Device:
 
     *machine_bytes*: all memory of a machine whose processor and accelerator share it, ``None`` where each has its own.
     *compute_capability* is NVIDIA's number for what a card's kernels can do, ``None`` for others' and where not known.
+    *machine_devices*: how many of them the usual machine has, ``None`` where that is not known.
     *power_watts*: the most that it draws, its limit as shipped; *power_checked* is false where it was only recalled.
     *memory_basis*: ``measured`` in public readings, ``estimate`` from its class, ``nominal`` as sold, ``stated`` by the
     user.
@@ -52,6 +53,8 @@ class Device:
     fp4_flops_per_s: int | None = None
     int8_ops_per_s: int | None = None
     interconnect: str | None = None
+    machine_devices: int | None = None
+    machine_devices_source: str = ""
     spec_source: str = ""
     spec_checked: bool = False
     power_watts: int | None = None

@@ -26,7 +26,7 @@ LAYERS = (
     ("planner.calibration", "planner.draft"),
     ("planner.deployment",),
     ("planner.readers",),
-    ("planner.shares",),
+    ("planner.machines", "planner.shares"),
     ("planner.gguf_mixes", "planner.kv_cache", "planner.weights"),
     ("planner.engines",),
     ("planner.draft_items", "planner.draft_settings"),

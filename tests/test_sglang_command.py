@@ -49,6 +49,7 @@ def cases(version: str) -> Iterator[Choices]:
     yield from (choices(version, set=(f"{name}=true",)) for name in SWITCHES)
     yield from (choices(version, **{name: 2}) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel"))
     yield choices(version, model="deepseek-v3", data_parallel=8, expert_parallel=8)
+    yield choices(version, model="deepseek-v3", tensor_parallel=16)
     yield from (choices(version, kv_cache=name) for name in (*SPELLING.caches, *SPELLING.dtypes))
     yield from (choices(version, weights=name) for name in SPELLING.weights)
     for name in settings["speculative_algorithm"].choices:

@@ -10,6 +10,7 @@ from planner.deployment import Deployment
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
 from planner.launch.base import Launch
+from planner.launch.several import several_notes
 from planner.launch.spelling import STANDS_FOR
 
 LAUNCHERS = {
@@ -57,6 +58,7 @@ def _beside(deployment: Deployment) -> Iterator[str]:
     if deployment.replicas > 1:
         cards = deployment.device_count
         yield f"Start it {deployment.replicas} times, each on {cards} card{'s' * (cards > 1)} of its own."
+    yield from several_notes(deployment)
 
 
 def parse_launch(engine: str, text: str, like: Choices) -> Choices:

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from planner.checkpoint_ids import identify
 from planner.choices import Choices
 from planner.errors import PlannerError
+from planner.launch import several
 from planner.launch.base import words_of
 
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]{0,5}$")
@@ -75,15 +76,15 @@ def _begins(words: Sequence[str], starts: Sequence[Sequence[str]]) -> int:
 
 def skipped(engine: str, text: str) -> tuple[str, ...]:
     """The options in *text* that say nothing of memory, in its order."""
-    known = {*WITHOUT_MEMORY.get(engine, ()), *SWITCHES_WITHOUT_MEMORY.get(engine, ())}
+    known = {*ignored(engine)[0], *ignored(engine)[1]} if engine in WITHOUT_MEMORY else set()
     return tuple(dict.fromkeys(name for word in words_of(text) if (name := word.partition("=")[0]) in known))
 
 
 def ignored(engine: str) -> tuple[dict[str, str], dict[str, str]]:
     """These options as ``options_of`` wants them: with a value, and without."""
     return (
-        dict.fromkeys(WITHOUT_MEMORY[engine], "ignored"),
-        dict.fromkeys(SWITCHES_WITHOUT_MEMORY[engine], "ignored=1"),
+        dict.fromkeys((*WITHOUT_MEMORY[engine], *several.FLAGS.get(engine, ())), "ignored"),
+        dict.fromkeys((*SWITCHES_WITHOUT_MEMORY[engine], *several.SWITCHES.get(engine, ())), "ignored=1"),
     )
 
 

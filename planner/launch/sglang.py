@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.pasted import arguments, ignored
+from planner.launch.several import several_options
 from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
 from planner.shares import attends_apart
 
@@ -78,6 +79,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     yield from spelling.options(choices, deployment)
     yield from _drafts(choices, deployment)
     yield from _settings(deployment.settings)
+    yield from several_options(deployment)
 
 
 def _settings(settings: EngineSettings) -> Iterator[str]:

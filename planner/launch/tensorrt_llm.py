@@ -21,6 +21,7 @@ from planner.launch.base import (
 )
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored
+from planner.launch.several import several_options
 from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
 
 FILE = "options.yaml"
@@ -94,6 +95,7 @@ def _options(chosen: Chosen, *, has_file: bool) -> Iterator[str]:
             yield from (f"--{name}", str(settings.values[name]))
     if IN_FILE[0] in settings.given:
         yield from (_SHARE, str(settings.values[IN_FILE[0]]))
+    yield from several_options(deployment)
     if has_file:
         yield from ("--extra_llm_api_options", FILE)
 

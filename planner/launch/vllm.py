@@ -12,6 +12,7 @@ from planner.errors import PlannerError
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored
+from planner.launch.several import several_options
 from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 
 SPELLING = Spelling(
@@ -69,6 +70,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield option_of(name) if settings.values[name] else option_of(f"no_{name}")
     if config := _drafts(choices, deployment):
         yield from ("--speculative-config", json.dumps(config))
+    yield from several_options(deployment)
 
 
 def _drafts(choices: Choices, deployment: Deployment) -> dict[str, Any]:
