@@ -16,6 +16,7 @@ NAMES = {
     Schedule.CHUNKED: "Refilled, prompts in chunks",
 }
 TERMS = {Schedule.STATIC: "static", Schedule.CONTINUOUS: "continuous", Schedule.CHUNKED: "chunked prefill"}
+MINUTE_S = 60
 SAME = 1.05
 """Less than this is the same work."""
 
@@ -48,17 +49,17 @@ def schedules_sentence(
     )
 
 
-def coming_sentence(rate_per_s: float | None, users: int | None, unit: str) -> str:
-    """How requests come: so many a *unit*, from *users* who ask again, or all at the start.
+def coming_sentence(rate_per_s: float | None, users: int | None, in_steps: bool, why: str = "") -> str:
+    """How requests come: so many a minute and *why* so many, from *users* who ask again, or all at the start.
 
-    >>> coming_sentence(2.0, None, "minute"), coming_sentence(None, 4, "second")
-    ('They come at 120 requests a minute.', '4 users ask again whenever they are answered.')
+    >>> coming_sentence(2.0, None, False, "as you said"), coming_sentence(None, 4, False)
+    ('They come at 120 requests a minute, as you said.', '4 users ask again whenever they are answered.')
     """
     if users is not None:
         return f"{counted(users, 'user')} {'asks' if users == 1 else 'ask'} again whenever they are answered."
     if rate_per_s is None:
         return "All of them are there at the start."
-    return f"They come at {requests_words(rate_per_s, unit)}."
+    return f"They come at {requests_words(rate_per_s, in_steps)}{f', {why}' if why else ''}."
 
 
 def pool_sentence(outcome: Outcome) -> str:
@@ -113,30 +114,29 @@ def sustained_sentence(found: Sustained, slow: Sustained, fast: Sustained, targe
         return f"{sentence}{_capital(ends.get(found.limit, found.limit))} is missed already."
     return (
         f"{sentence}It ends at **{requests_words(found.rate_per_s)}** "
-        f"({_bare(slow, found)} – {_bare(fast, found)} over the speed model's range), by "
+        f"({rate_figure(slow.rate_per_s)} – {rate_figure(fast.rate_per_s)} over the speed model's range), by "
         f"{ends.get(found.limit, 'what the server can do at all')}. With everybody waiting it would do "
         f"{requests_words(found.saturated_per_s)}."
     )
 
 
-def requests_words(rate_per_s: float, unit: str = "") -> str:
-    """``2.41 requests a second``, or a minute where there are fewer, unless *unit* says in what; a step takes a second.
+def requests_words(rate_per_s: float, in_steps: bool = False) -> str:
+    """``145 requests a minute``, on all of a page alike; a step, where time counts in steps, takes a second.
 
-    >>> requests_words(2.414), requests_words(0.0916), requests_words(1.0), requests_words(0.5, "step")
-    ('2.41 requests a second', '5.5 requests a minute', '1 request a second', '0.5 requests a step')
+    >>> requests_words(2.414), requests_words(0.0916), requests_words(0.5, in_steps=True)
+    ('145 requests a minute', '5.5 requests a minute', '0.5 requests a step')
     """
-    unit = unit or ("minute" if rate_per_s < 1 else "second")
-    return f"{counted_words(rate_words(rate_in(rate_per_s, unit)), 'request')} a {unit}"
+    return f"{counted_words(rate_figure(rate_per_s, in_steps), 'request')} a {rate_unit(in_steps)}"
 
 
-def rate_in(rate_per_s: float, unit: str) -> float:
-    """A rate a ``second``, ``minute`` or ``step``, which takes a second."""
-    return 60 * rate_per_s if unit == "minute" else rate_per_s
+def rate_figure(rate_per_s: float, in_steps: bool = False) -> str:
+    """The same without its unit."""
+    return rate_words(rate_per_s if in_steps else MINUTE_S * rate_per_s)
 
 
-def _bare(end: Sustained, found: Sustained) -> str:
-    """An end of the range in the unit of the middle."""
-    return rate_words(end.rate_per_s * (60 if found.rate_per_s < 1 else 1))
+def rate_unit(in_steps: bool) -> str:
+    """In what a page counts requests."""
+    return "step" if in_steps else "minute"
 
 
 def cluster_title(options: Sequence[ServingOption], cards: int) -> str:

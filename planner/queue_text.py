@@ -7,19 +7,19 @@ from planner.batching_text import SAME, requests_words, time_words, times
 from planner.units import format_seconds
 
 
-def limits_sentence(static: float, refilled: float, rate: float | None, unit: str) -> str:
-    """The most that each schedule takes, in requests a *unit*, and whose queue grows without end at *rate*.
+def limits_sentence(static: float, refilled: float, rate: float | None, in_steps: bool) -> str:
+    """The most that each schedule takes, in requests a minute or a step, and whose queue grows without end at *rate*.
 
     ``None``: nobody keeps coming.
     """
     more = f"{times(refilled / static)} times as many" if refilled >= SAME * static else "about as many"
     most = (
-        f"These slots can take **{requests_words(refilled, unit)}** when refilled at once, "
-        f"{requests_words(static, unit)} in whole batches: {more}."
+        f"These slots can take **{requests_words(refilled, in_steps)}** when refilled at once, "
+        f"{requests_words(static, in_steps)} in whole batches: {more}."
     )
     if rate is None or rate <= static:
         return most
-    come = requests_words(rate, unit)
+    come = requests_words(rate, in_steps)
     if rate <= refilled:
         return (
             f"{most} **Whole batches cannot keep up** with the {come} that come: their queue grows for as long as "

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.batching.outcome import Bar, Outcome, work_share
+from planner.batching.outcome import Bar, Outcome, Queue, work_share
 from planner.batching.queueing import Waiting, WhyNoFormula, waiting_by_formula
 from planner.batching.server import Schedule
 from planner.batching_text import NAMES, TERMS, pool_sentence, published_sentence, time_words
@@ -18,7 +18,7 @@ from ui.export import download_buttons
 from ui.figure import figure
 from ui.html_table import html_table, swatches
 from ui.requests import FILE
-from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WORK, slots_chart
+from ui.slots_chart import IDLE, MOST_SLOTS, PREFILL, WAITING, WORK, slots_chart
 
 TABLE_ROWS = 200
 
@@ -29,21 +29,30 @@ def timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     bars = {each: _bars(found, outcomes[each]) for each in (Schedule.STATIC, found.own)}
     ends = {each: max(bar.end_s for bar in drawn) for each, drawn in bars.items()}
     end_s = ends[found.own] if part else max(ends.values())
+    queues = {each: _queue(found, outcomes[each]) for each in bars}
+    most = {
+        each: max((point.waiting for point in queue if point.from_s < end_s), default=0)
+        for each, queue in queues.items()
+    }
     unit = "steps: one makes a token in every busy slot" if found.wish.in_steps else "seconds"
     for schedule, last_s in ends.items():
         outcome = outcomes[schedule]
         share = work_share(outcome, found.slots)
-        st.markdown(f"**{NAMES[schedule]}** ({TERMS[schedule]}) · {share:.0%} of the slots' places made a token")
+        made = f"the slots made {share:.0%} of the tokens that they had places for"
+        st.markdown(f"**{NAMES[schedule]}** ({TERMS[schedule]}) · {made}")
         drawn = tuple(bar for bar in bars[schedule] if bar.slot < MOST_SLOTS)
         figure(
             slots_chart,
             drawn,
+            queues[schedule],
             found.slots,
+            max(most.values()),
             math.inf if part else last_s,
             end_s,
             unit,
-            alt=f"{NAMES[schedule]}: {found.slots:,} slots over time, {share:.0%} of their places made a token, "
-            f"all done after {time_words(outcome.makespan_s, found.wish.in_steps)}.",
+            alt=f"{NAMES[schedule]}: {found.slots:,} slots over time; {made}, "
+            f"up to {most[schedule]:,} requests waiting for one{' in the time drawn' if part else ''}, all done after "
+            f"{time_words(outcome.makespan_s, found.wish.in_steps)}.",
             key=f"slots_{schedule}",
             columns=("Request", "Slot", "What", "From", "To"),
             cells=[_bar_cells(bar) for bar in drawn[:TABLE_ROWS]],
@@ -56,6 +65,7 @@ def timelines(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
                 (WORK[0], "an answer being written"),
                 (PREFILL, "a prompt being read, 2 px wide at least"),
                 (IDLE, "held or idle"),
+                (WAITING, "come, and waiting for a slot"),
             )
         )
     )
@@ -67,6 +77,11 @@ def _bars(found: Setting, outcome: Outcome) -> tuple[Bar, ...]:
     return tuple(
         replace(bar, start_s=bar.start_s - found.begin_s, end_s=bar.end_s - found.begin_s) for bar in outcome.bars
     )
+
+
+def _queue(found: Setting, outcome: Outcome) -> tuple[Queue, ...]:
+    """How many wait, counted alike."""
+    return tuple(replace(point, from_s=point.from_s - found.begin_s) for point in outcome.queue)
 
 
 def _say_part(found: Setting, part: bool) -> None:
@@ -109,11 +124,12 @@ def schedules_table(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> Non
         )
     with st.expander("As files", key="files", on_change="rerun") as box:
         if box.open:
-            bars = _bars(found, outcomes[found.own])
-            end_s = max(bar.end_s for bar in bars)
+            own = outcomes[found.own]
+            bars, queue = _bars(found, own), _queue(found, own)
+            end_s, most = max(bar.end_s for bar in bars), max((point.waiting for point in queue), default=0)
             download_buttons(
                 batch_table.rows(outcomes, found.slots),
-                lambda: slots_chart(bars, found.slots, end_s, end_s, "seconds", colours.PRINT_INK),
+                lambda: slots_chart(bars, queue, found.slots, most, end_s, end_s, "seconds", colours.PRINT_INK),
                 "kv-budget-schedules",
                 key="schedules",
             )

@@ -20,7 +20,7 @@ from ui import own_config
 from ui.one_server import ServerPlan
 from ui.pace import Pace, PaceWish, ready
 from ui.page import NoAnswer
-from ui.requests import AT_RANDOM, FILE, Wish, drawn_trace, file_trace
+from ui.requests import AT_RANDOM, DRAWN, FILE, OF_BATCHES, Wish, drawn_trace, file_trace
 from ui.runs import run, saturated_rate
 from ui.server_fields import ServerWish
 
@@ -75,10 +75,11 @@ class Setting:
             return None
         return mean_rate(self.trace) if self.rate is None else self.rate
 
-    def a_minute(self, limits: Mapping[Schedule, float]) -> bool:
-        """Whether rates are said a minute, all of them alike: where one of them is below one a second."""
-        rates = [limits[Schedule.STATIC], limits[self.own], *([] if self.coming is None else [self.coming])]
-        return not self.wish.in_steps and min(rates) < 1
+    @property
+    def why_so_many(self) -> str:
+        """Where the rate comes from that nobody gave."""
+        is_usual = self.wish.kind == DRAWN and self.wish.arrival == AT_RANDOM and self.wish.rate is None
+        return OF_BATCHES if is_usual else ""
 
     def limits(self) -> dict[Schedule, float]:
         """The most requests a second that each schedule takes, by a sample of them."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
-from planner.batching_text import NAMES, rate_words, spread_words, time_words
+from planner.batching_text import NAMES, rate_figure, rate_unit, rate_words, spread_words, time_words
 from planner.export import Row
 from planner.units import format_figure
 
@@ -30,11 +30,10 @@ def columns(outcomes: Mapping[Schedule, Outcome]) -> tuple[str, ...]:
 def cells(outcomes: Mapping[Schedule, Outcome], slots: int, in_steps: bool) -> list[tuple[str, ...]]:
     """A row a quantity; times are steps where a step takes one."""
     found = list(outcomes.values())
-    unit = "step" if in_steps else "second"
     rows: list[tuple[str, ...]] = [
         ("All done after", *(time_words(each.makespan_s, in_steps) for each in found)),
-        (f"Tokens a {unit}", *(rate_words(each.output_tokens_per_s) for each in found)),
-        (f"Requests a {unit}", *(rate_words(each.requests_per_s) for each in found)),
+        (f"Tokens a {'step' if in_steps else 'second'}", *(rate_words(each.output_tokens_per_s) for each in found)),
+        (f"Requests a {rate_unit(in_steps)}", *(rate_figure(each.requests_per_s, in_steps) for each in found)),
     ]
     for title, name in _SPREADS:
         for words, field in _PERCENTILES:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from planner.answer_words import if_it_did
 from planner.speed.busy import busy, busy_users
 from planner.speed.sweeps import pace_at
 from planner.speed_text import busy_sentence, busy_title, rate_range
@@ -16,7 +17,7 @@ def busy_section(pace: Pace, request: tuple[int, int], target: float) -> None:
     """*request*: prompt and answer tokens; *target*: tokens a second that are fast enough for each."""
     model, constants = pace.model, pace.constants
     own = busy(model, constants, pace.users, *request)
-    st.header(busy_title(own), anchor=False)
+    st.header(if_it_did(busy_title(own), pace.answer.fits), anchor=False)
     st.markdown(busy_sentence(own, busy_users(model, constants, *request, target), target))
     counts = _shown(pace.users, pace.answer.max_users)
     cells = []

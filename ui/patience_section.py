@@ -1,4 +1,4 @@
-"""How many requests a second stay within one's patience: on this server, and on several cards with one node lost."""
+"""How many requests stay within one's patience: on this server, and on several cards with one node lost."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from planner.batching_text import (
     cluster_sentence,
     cluster_title,
     option_name,
-    rate_words,
+    rate_figure,
     repeated_words,
     sustained_sentence,
     sustained_title,
@@ -38,7 +38,7 @@ LIMIT = 5_000
 def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     """Asks for a target, and answers for the server of the page; then for as many cards as there are."""
     title, sentence = st.empty(), st.empty()
-    title.header("How many requests a second, really?", anchor=False)
+    title.header("How many requests a minute, really?", anchor=False)
     with st.grid(2, min_column_width=170):
         first = fields.figure("ttft", "First token within, seconds", 2.0, 0.001, 1e5, step=0.5, format="%g")
         pace = fields.figure("pace", "Then at least, tokens/s for each", 10.0, 0.01, 1e5, step=5.0, format="%g")
@@ -126,17 +126,17 @@ def _option_figure(options: Sequence[ServingOption]) -> None:
     figure(
         serving_bars,
         tuple(options),
-        alt="Requests a second by how the cards are used: "
-        + "; ".join(f"{option_name(option)}: {rate_words(option.rate_per_s)}" for option in options)
+        alt="Requests a minute by how the cards are used: "
+        + "; ".join(f"{option_name(option)}: {rate_figure(option.rate_per_s)}" for option in options)
         + ".",
         key="options",
-        columns=("As", "Requests/s", "A node lost", "Users", "First token (95%)", "Ends at"),
+        columns=("As", "Requests a minute", "A node lost", "Users", "First token (95%)", "Ends at"),
         cells=[
             (
                 option_name(option),
-                f"{rate_words(option.rate_per_s)}\n{rate_words(option.rate_low_per_s)} – "
-                f"{rate_words(option.rate_high_per_s)}",
-                rate_words(option.rate_lost_per_s),
+                f"{rate_figure(option.rate_per_s)}\n{rate_figure(option.rate_low_per_s)} – "
+                f"{rate_figure(option.rate_high_per_s)}",
+                rate_figure(option.rate_lost_per_s),
                 f"{option.users:,}",
                 format_seconds(option.first_token_s),
                 option.limit,

@@ -9,6 +9,7 @@ import streamlit as st
 from planner.batching.targets import at_rate
 from planner.batching.trace import MAX_REQUESTS, Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
+from planner.batching_text import MINUTE_S
 from planner.errors import BadFile
 from planner.performance_presets import find_request_set
 from ui import fields
@@ -98,7 +99,7 @@ def _drawn(context_tokens: int) -> Wish:
         )
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
-        rate = _rate_field("Requests a second", "80% busy", OF_BATCHES) if arrival == AT_RANDOM else None
+        rate = _minute_field("automatic", OF_BATCHES) if arrival == AT_RANDOM else None
         seed = _seed_field()
     longest = max(context_tokens, median_prompt + output)
     st.caption(
@@ -122,7 +123,7 @@ def _textbook() -> Wish:
     arrival = _arrival_field((AT_RANDOM, AT_ONCE))
     with st.grid(2, min_column_width=150):
         usual = f"{TEXTBOOK_RATE:g}"
-        rate = _rate_field("Requests a step", usual, usual) if arrival == AT_RANDOM else None
+        rate = _rate_field("rate", "Requests a step", usual, usual) if arrival == AT_RANDOM else None
         seed = _seed_field()
     return Wish(
         kind=TEXTBOOK, seed=seed, arrival=arrival, rate=rate or (TEXTBOOK_RATE if arrival == AT_RANDOM else None)
@@ -134,7 +135,7 @@ def _file() -> Wish | None:
     arrival = _arrival_field((AT_RANDOM, AT_ONCE, ASK_AGAIN))
     with st.grid(2, min_column_width=150):
         count = fields.whole("rows", "Read the first", 20_000, MAX_REQUESTS)
-        rate = _rate_field("Requests a second", "the file's", "as in the file") if arrival == AT_RANDOM else None
+        rate = _minute_field("the file's", "as in the file") if arrival == AT_RANDOM else None
     if uploaded is None:
         return None
     return Wish(
@@ -158,8 +159,14 @@ def _arrival_field(options: tuple[str, ...]) -> str:
     )
 
 
-def _rate_field(label: str, usual: str, in_words: str) -> float | None:
-    return fields.figure("rate", label, None, 0.0001, 1e6, format="%g", placeholder=usual, help=f"Empty: {in_words}.")
+def _minute_field(usual: str, in_words: str) -> float | None:
+    """Requests a second."""
+    a_minute = _rate_field("per_minute", "Requests a minute", usual, in_words)
+    return None if a_minute is None else a_minute / MINUTE_S
+
+
+def _rate_field(key: str, label: str, usual: str, in_words: str) -> float | None:
+    return fields.figure(key, label, None, 0.001, 1e7, format="%g", placeholder=usual, help=f"Empty: {in_words}.")
 
 
 def _seed_field() -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from planner.batching_text import option_name, requests_words
+from planner.batching_text import option_name, rate_figure, requests_words
 from planner.serving_question import ServingOption
 from ui import colours
 from ui.charts import finished, other_field, tooltip
@@ -18,7 +18,7 @@ def serving_bars(options: Sequence[ServingOption], ink: str = colours.INK) -> al
     rows = [
         {
             "name": option_name(option),
-            "rate": requests_words(option.rate_per_s).replace(" a second", "/s").replace(" a minute", "/min"),
+            "rate": f"{rate_figure(option.rate_per_s)} a minute",
             "lost": f"{requests_words(option.rate_lost_per_s)} with a node lost",
             "from": 0,
             "left": option.rate_lost_per_s,

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import altair as alt
 
 from planner.batching.gains import Gain
-from planner.batching.outcome import Bar
+from planner.batching.outcome import Bar, Queue
 from planner.batching_text import range_words
 from ui import colours
 from ui.charts import finished, other_field, tooltip
 
-BAND_PX = 15
+BAND_PX = 19
 FEW_SLOTS, WIDE_BAND_PX = 6, 26
 """So few slots are drawn in wider bands."""
 MOST_SLOTS = 12
@@ -19,17 +19,28 @@ WORK = ("#0072B2", "#2B8CC8", "#5AA5D8")
 PREFILL = colours.CACHE
 PREFILL_PX = 2
 IDLE = "#77808A44"
+WAITING = colours.RULE
+QUEUE_BANDS, QUEUE_GAP = 3, 1.0
+"""Height of the queue's picture, and the room above it for its words, in bands of a slot."""
 _TIME_AXIS = "format(datum.value, datum.value >= 10 ? ',.0f' : '~g')"
 _BOLD = 600
 _ROW_PX = 84
 
 
 def slots_chart(
-    bars: Sequence[Bar], slots: int, done_s: float, end_s: float, unit: str, ink: str = colours.INK
+    bars: Sequence[Bar],
+    queue: Sequence[Queue],
+    slots: int,
+    most_waiting: int,
+    done_s: float,
+    end_s: float,
+    unit: str,
+    ink: str = colours.INK,
 ) -> alt.LayerChart:
     """A band a slot, numbered from the top: prompts and answers in colours, held or free and idle in dashed grey.
 
-    *done_s*: when the last answer was complete; *end_s*: where the picture ends.
+    Beneath them how many wait for a slot, as high as the picture for *most_waiting*. *done_s*: when the last answer was
+    complete; *end_s*: where the picture ends.
     """
     drawn = min(slots, MOST_SLOTS)
     rows = [_bar_row(bar, end_s) for bar in bars if bar.slot < drawn and bar.phase != "waiting" and bar.start_s < end_s]
@@ -44,9 +55,12 @@ def slots_chart(
     y = alt.Y(
         "top:Q",
         title="slot",
-        scale=alt.Scale(domain=[0, drawn], reverse=True, nice=False),
+        scale=alt.Scale(domain=[0, drawn + QUEUE_GAP + QUEUE_BANDS], reverse=True, nice=False),
         axis=alt.Axis(
-            values=[slot + 0.5 for slot in range(0, drawn, 2)], labelExpr="floor(datum.value) + 1", grid=False
+            values=[slot + 0.5 for slot in range(drawn)],
+            labelExpr="floor(datum.value) + 1",
+            labelOverlap=False,
+            grid=False,
         ),
     )
     ground = alt.Chart(alt.Data(values=idle)).encode(x=x, x2="to:Q", y=y, y2="bottom:Q")
@@ -59,6 +73,7 @@ def slots_chart(
         ground.mark_rect(color=colours.RULE, fillOpacity=0.12, stroke=colours.RULE, strokeDash=[2, 3], strokeWidth=0.7),
         work.mark_rect(clip=True),
         prompts.mark_rect(clip=True, stroke=PREFILL, strokeWidth=PREFILL_PX),
+        *_queue_layers(queue, drawn, most_waiting, end_s, (x, y), ink),
     ]
     if done_s <= end_s:
         mark = alt.Chart(alt.Data(values=[{"from": done_s}])).encode(x=x)
@@ -69,7 +84,39 @@ def slots_chart(
                 text=f"done at {_number(done_s)}", color=ink, fontWeight=_BOLD, baseline="bottom", **side
             ).encode(y=alt.value(-4)),
         ]
-    return finished(alt.layer(*layers), height=(WIDE_BAND_PX if drawn <= FEW_SLOTS else BAND_PX) * drawn + 70)
+    band_px = WIDE_BAND_PX if drawn <= FEW_SLOTS else BAND_PX
+    return finished(alt.layer(*layers), height=round(band_px * (drawn + QUEUE_GAP + QUEUE_BANDS)) + 70)
+
+
+def _queue_layers(
+    queue: Sequence[Queue], drawn: int, most_waiting: int, end_s: float, axes: tuple[alt.X, alt.Y], ink: str
+) -> list[alt.Chart]:
+    """Columns as high as requests wait, on a floor of their own, and the most of them in words."""
+    x, y = axes
+    floor = drawn + QUEUE_GAP + QUEUE_BANDS
+    ends = [*(point.from_s for point in queue[1:]), end_s]
+    rows = [
+        {
+            "from": point.from_s,
+            "to": min(until, end_s),
+            "top": floor - QUEUE_BANDS * point.waiting / max(1, most_waiting),
+            "bottom": floor,
+            "count": f"{point.waiting:,} waiting",
+        }
+        for point, until in zip(queue, ends, strict=False)
+        if point.waiting and point.from_s < end_s
+    ]
+    most = max((point.waiting for point in queue if point.from_s < end_s), default=0)
+    words = f"waiting for a slot: {most:,} at most" if most else "nobody waits for a slot"
+    columns = alt.Chart(alt.Data(values=rows)).encode(x=x, x2="to:Q", y=y, y2="bottom:Q", tooltip=tooltip("count"))
+    ground = alt.Chart(alt.Data(values=[{"from": 0.0, "to": end_s, "top": floor}])).encode(x=x, y=y)
+    return [
+        ground.mark_rule(color=WAITING).encode(x2="to:Q"),
+        columns.mark_rect(color=WAITING, clip=True),
+        ground.mark_text(text=words, color=ink, align="left", baseline="bottom", dx=2).encode(
+            y=alt.datum(drawn + QUEUE_GAP - 0.1)
+        ),
+    ]
 
 
 def gains_chart(gains: Sequence[Gain], ink: str = colours.INK) -> alt.LayerChart:

@@ -1,7 +1,9 @@
 """When each request started, answered first and ended, and what that adds up to."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import ceil, fsum, sqrt
 from typing import TypeVar
 
@@ -43,6 +45,14 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """From *from_s* on so many requests have come and *waiting* for their first slot, until the next of these."""
+
+    from_s: float
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
     """Seconds of one quantity over all requests; percentiles by nearest rank."""
 
@@ -62,7 +72,7 @@ class Outcome:
     *slot_wait_s*: from arrival until a slot is taken, *service_s* from then to the answer, both means;
     *service_variation*: standard deviation ÷ mean of the latter. *mean_in_system* is Little's N: requests inside,
     averaged over time, and that is requests_per_s · latency. *waits_for_pool*: somebody waited beside a free slot, for
-    blocks. *preemptions* that no tier took were computed again.
+    blocks. *preemptions* that no tier took were computed again. *queue*: who waits, while the *bars* show who does not.
     """
 
     requests: int
@@ -84,6 +94,7 @@ class Outcome:
     tiers: tuple[TierUse, ...]
     pool: PoolUse | None
     bars: tuple[Bar, ...]
+    queue: tuple[Queue, ...]
 
 
 def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool: PoolUse | None) -> Outcome:
@@ -121,6 +132,25 @@ def summarise(timings: Timings, output_tokens: tuple[int, ...], slots: int, pool
         tiers=tuple(timings.tiers),
         pool=pool,
         bars=tuple(timings.bars),
+        queue=_queue(timings),
+    )
+
+
+def _queue(timings: Timings) -> tuple[Queue, ...]:
+    """How many wait, for as long as the bars show who does not."""
+    if not timings.bars:
+        return ()
+    end = round(max(bar.end_s for bar in timings.bars) * TICKS_PER_S)
+    changes = Counter[int]()
+    for arrival, start in zip(timings.arrivals, timings.starts, strict=True):
+        if arrival > end:
+            break
+        changes[arrival] += 1
+        changes[start] -= 1
+    moments = sorted(moment for moment, change in changes.items() if change and moment <= end)
+    waiting = accumulate(changes[moment] for moment in moments)
+    return tuple(
+        Queue(from_s=moment / TICKS_PER_S, waiting=count) for moment, count in zip(moments, waiting, strict=True)
     )
 
 

@@ -66,6 +66,18 @@ def test_work_share_by_hand() -> None:
     assert [work_share(each, 2) for each in found.values()] == [20 / 36, 1.0]
 
 
+def test_who_waits_is_counted_while_bars_are_drawn() -> None:
+    """Four at once in two slots: two wait for nine steps in whole batches, and one for each short answer refilled."""
+    static = Server(schedule=Schedule.STATIC, slots=2)
+    for server, waiting in (
+        (static, [(0, 2), (9, 0)]),
+        (replace(static, schedule=Schedule.CONTINUOUS), [(0, 2), (1, 1), (9, 0)]),
+    ):
+        run = Run(trace=TWO, server=server, step_time=STEPS, bar_requests=4)
+        assert [(point.from_s, point.waiting) for point in simulate(run).queue] == waiting
+        assert simulate(replace(run, bar_requests=0)).queue == ()
+
+
 def test_the_words_follow_the_outcomes() -> None:
     """Static hands over at 9 and 18, 13.5 on average; continuous at 1, 9, 10 and 10."""
     found = outcomes()

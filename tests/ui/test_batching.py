@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.batching.gains import ASSUMPTIONS, gain
-from planner.batching.outcome import Bar
+from planner.batching.outcome import Bar, Queue
 from planner.batching.targets import Target
 from planner.batching.trace import Lengths, synthetic_trace
 from planner.batching_text import cluster_sentence, cluster_title, option_name
@@ -22,7 +22,7 @@ from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
 from ui.serving_chart import serving_bars
-from ui.slots_chart import gains_chart, slots_chart
+from ui.slots_chart import QUEUE_BANDS, QUEUE_GAP, gains_chart, slots_chart
 
 PAGE = "ui/pages/batching.py"
 AZURE = (
@@ -186,9 +186,18 @@ def test_bars_lie_in_their_slots() -> None:
         Bar(request=0, slot=0, phase="decode", start_s=1, end_s=4),
         Bar(request=1, slot=1, phase="waiting", start_s=1, end_s=4),
     )
-    rows = [row for row in values(slots_chart(bars, 2, 4, 5, "steps")) if "fill" in row]
+    queue = (Queue(from_s=1, waiting=2), Queue(from_s=2, waiting=1), Queue(from_s=3, waiting=0))
+    chart = slots_chart(bars, queue, 2, 4, 4, 5, "steps")
+    rows = [row for row in values(chart) if "fill" in row]
     assert [(row["from"], row["to"], int(row["top"])) for row in rows] == [(0, 1, 0), (1, 4, 0)]
-    assert "done at 4" in str(slots_chart(bars, 2, 4, 5, "steps").to_dict())
+    waiting = [row for row in values(chart) if "count" in row]
+    floor = 2 + QUEUE_GAP + QUEUE_BANDS
+    heights = [(row["from"], row["to"], (floor - row["top"]) / QUEUE_BANDS) for row in waiting]
+    assert heights == [(1, 2, 0.5), (2, 3, 0.25)]
+    drawn = str(chart.to_dict())
+    assert "done at 4" in drawn
+    assert "waiting for a slot: 2 at most" in drawn
+    assert "nobody waits" in str(slots_chart(bars, (), 2, 4, 4, 5, "steps").to_dict())
 
 
 def test_gains_are_drawn_from_least_to_most() -> None:

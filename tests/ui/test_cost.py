@@ -160,3 +160,8 @@ def test_what_does_not_fit_is_said_first(open_app: OpenApp, page: str) -> None:
     big = open_app(page, model="llama-3.3-70b", device="rtx-4090").title[0].value
     assert "It does not fit. If it did: " in big
     assert "It does not fit" not in open_app(page, model="llama-3.1-8b", device="h100-sxm").title[0].value
+
+
+def test_a_busy_server_that_does_not_fit_is_one_only_if_it_did(open_app: OpenApp) -> None:
+    big = open_app("ui/pages/speed.py", model="llama-3.3-70b", device="rtx-4090")
+    assert any(header.value.startswith("It does not fit. If it did: ") for header in big.header)

@@ -10,8 +10,8 @@ from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
 from planner.batching_text import (
     coming_sentence,
-    rate_in,
-    rate_words,
+    rate_figure,
+    rate_unit,
     schedules_sentence,
     schedules_title,
     time_words,
@@ -95,15 +95,16 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     whole, best, ends, limits = outcomes[Schedule.STATIC], outcomes[found.own], found.range(), found.limits()
     in_batches, refilled = limits[Schedule.STATIC], limits[found.own]
     all_keep_up = found.coming is not None and found.coming <= in_batches
-    unit = "step" if in_steps else "minute" if found.a_minute(limits) else "second"
-    coming = coming_sentence(found.coming, found.closed_loop_users, unit)
+    coming = coming_sentence(found.coming, found.closed_loop_users, in_steps, found.why_so_many)
     st.title(schedules_title(whole, best, all_keep_up), anchor=False)
     st.markdown(schedules_sentence(whole, best, found.slots, coming, found.own, in_steps))
     with st.grid(4, min_column_width=150):
         page.number(
-            f"Requests a {unit}",
-            rate_words(rate_in(refilled, unit)),
-            f"at most, {_most_range(found, limits, unit)}" if found.error else f"{rate_words(in_batches)} in batches",
+            f"Requests a {rate_unit(in_steps)}",
+            rate_figure(refilled, in_steps),
+            f"at most, {_most_range(found, limits)}"
+            if found.error
+            else f"{rate_figure(in_batches, in_steps)} in batches",
             help="At most: what the slots take with everybody there at the start. Where more come, queues only grow.",
         )
         page.number(
@@ -124,15 +125,15 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
             f"{work_share(whole, found.slots):.0%} in batches",
             help="Tokens made, over the places for them in all steps.",
         )
-    st.markdown(limits_sentence(in_batches, refilled, found.coming, unit))
+    st.markdown(limits_sentence(in_batches, refilled, found.coming, in_steps))
     if skipped := found.trace.skipped:
         rows = f"{counted(skipped, 'row')} of the trace {'has' if skipped == 1 else 'have'}"
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
 
 
-def _most_range(found: Setting, limits: Mapping[Schedule, float], unit: str) -> str:
+def _most_range(found: Setting, limits: Mapping[Schedule, float]) -> str:
     """The ends of what refilled slots take, over the speed model's range."""
-    low, high = (rate_words(rate_in(rate, unit)) for rate in found.most_range(limits))
+    low, high = (rate_figure(rate, found.wish.in_steps) for rate in found.most_range(limits))
     return f"{low} – {high}"
 
 
@@ -159,7 +160,7 @@ def _command(plan: ServerPlan, found: Setting) -> None:
     if found.closed_loop_users is not None:
         words += ["--closed-loop", found.closed_loop_users]
     if found.rate is not None:
-        words += ["--rate", f"{found.rate:g}"]
+        words += ["--rate", f"{found.rate:.10g}"]
     if found.pace is None:
         words += ["--workload", TEXTBOOK_SET, "--step-ms", 1000, "--seed", wish.seed]
         text = shlex.join(["kvbudget", "simulate", *map(str, words)])
