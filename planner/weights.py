@@ -40,9 +40,22 @@ def identity(architecture: Architecture) -> dict[str, str]:
     return {"model": architecture.name, "shape": shape(architecture)}
 
 
+def is_table_beside(tensor: Tensor, architecture: Architecture) -> bool:
+    """Whether it is an embedding beside the words' own, for every layer or for n-grams: looked up, a row a token.
+
+    It is wider than the model, or has far more rows than the vocabulary has words.
+    """
+    is_larger = tensor.columns > architecture.hidden_size or tensor.rows > 2 * architecture.vocab_size
+    return tensor.role is Role.EMBEDDING and is_larger
+
+
 def active_parameters(architecture: Architecture) -> int:
-    """Parameters that one text token passes through: the chosen experts only, towers left out."""
-    return sum(t.active_elements * count for t, count in counted_tensors(architecture.layers, architecture.tensors))
+    """Parameters that one text token passes through: the chosen experts only, towers and tables beside left out."""
+    return sum(
+        tensor.active_elements * count
+        for tensor, count in counted_tensors(architecture.layers, architecture.tensors)
+        if not is_table_beside(tensor, architecture)
+    )
 
 
 def parameters_by_role(architecture: Architecture) -> dict[str, int]:

@@ -23,6 +23,7 @@ from planner.speed.links import Link
 from planner.speed.operations import experts_touched, read_tensors
 from planner.speed.rates import Kernels
 from planner.speed.work import Model, Work, decode_work, kv_bytes_read, mixed_work, prepare_speed, weight_bytes_read
+from planner.weights import active_parameters
 from tests.builders import BF16, attention, latent, layer, linear, model, state
 from tests.speed_readings.reading import model_for
 
@@ -89,8 +90,12 @@ def test_a_head_of_its_own_leaves_the_embedding_to_be_looked_up() -> None:
     ],
 )
 def test_a_table_for_every_layer_is_looked_up_and_the_words_own_is_the_head(model: str, elements: int) -> None:
-    read = [tensor for tensor, _ in read_tensors(load_model(model)) if tensor.role is Role.EMBEDDING]
+    architecture = load_model(model)
+    read = [tensor for tensor, _ in read_tensors(architecture) if tensor.role is Role.EMBEDDING]
     assert [tensor.elements for tensor in read] == [elements]
+    layers = sum(tensor.elements for layer in architecture.layers for tensor in layer.tensors)
+    others = [tensor.elements for tensor in architecture.tensors if tensor.columns <= architecture.hidden_size]
+    assert active_parameters(architecture) == layers + sum(others)
 
 
 def test_experts_are_read_as_they_are_met() -> None:

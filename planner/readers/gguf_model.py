@@ -83,6 +83,8 @@ def _stem(name: str) -> str:
 
 
 def _architecture(header: GgufHeader) -> str:
+    if header.metadata.get("general.type") == "adapter":
+        raise BadFile(f"{header.what} is an adapter's ('general.type'), not a model's; plan the model that it is for.")
     architecture = header.metadata.get("general.architecture")
     if not isinstance(architecture, str) or not architecture:
         hint = "; it is a later part of a split file, name the first" if "split.no" in header.metadata else ""

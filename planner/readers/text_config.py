@@ -21,6 +21,11 @@ _WINDOW = "sliding_window"
 _OTHER_FILES = {
     "peft_type": "an adapter's ('peft_type'), not a model's; plan the model that it is for",
     "_class_name": "one of a diffusion pipeline ('_class_name'), not a language model's; only decoders can be planned",
+    "lora_parameters": "an adapter's ('lora_parameters'), not a model's; plan the model that it is for",
+    "image_processor_type": "an image processor's ('image_processor_type'); give the config.json beside it",
+    "feature_extractor_type": "a feature extractor's ('feature_extractor_type'); give the config.json beside it",
+    "tokenizer_class": "a tokenizer's ('tokenizer_class'); give the config.json beside it",
+    "do_sample": "one of how to generate ('do_sample'); give the config.json beside it",
     "n_layers": "a publisher's own form ('n_layers'), such as params.json; give the config.json in Hugging Face's form",
 }
 """By a key that files without a model_type show, what they are."""

@@ -2,7 +2,7 @@
 
 from planner.architecture import Architecture, Attention, LatentAttention, Tensor
 from planner.formats import Role
-from planner.weights import counted_tensors
+from planner.weights import counted_tensors, is_table_beside
 
 _MULTIPLIED = frozenset({Role.LINEAR, Role.EXPERT, Role.ROUTER})
 _HEADS = frozenset({Role.HEAD, Role.EMBEDDING})
@@ -28,15 +28,15 @@ def experts_touched(count: int, active: int, tokens: float) -> float:
 def read_tensors(architecture: Architecture) -> list[tuple[Tensor, int]]:
     """The tensors that a step reads, with how often each occurs.
 
-    Embeddings are looked up, a row a token. Without a head one of them is multiplied with: the largest that is no wider
-    than the model, so not the wider table of embeddings for every layer.
+    Embeddings are looked up, a row a token. Without a head the words' own is multiplied with: the largest that is no
+    table beside it.
     """
     tensors = list(counted_tensors(architecture.layers, architecture.tensors))
     embeddings = [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
     head = None
     if all(tensor.role is not Role.HEAD for tensor in architecture.tensors):
-        narrow = [tensor for tensor in embeddings if tensor.columns <= architecture.hidden_size]
-        head = max(narrow, key=lambda tensor: tensor.elements, default=None)
+        words = [tensor for tensor in embeddings if not is_table_beside(tensor, architecture)]
+        head = max(words, key=lambda tensor: tensor.elements, default=None)
     return [(tensor, count) for tensor, count in tensors if tensor.role is not Role.EMBEDDING or tensor is head]
 
 

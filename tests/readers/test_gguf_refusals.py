@@ -79,6 +79,14 @@ def test_what_has_no_cache_is_refused_by_name(tmp_path: Path, architecture: str)
     assert str(error.value) == f"GGUF architecture {architecture!r} {KNOWLEDGE.refused[architecture]}."
 
 
+def test_an_adapter_is_named_as_one(tmp_path: Path) -> None:
+    keys, tensors = model("llama", 1, BLOCK, **LLAMA)
+    with pytest.raises(
+        BadFile, match=r"is an adapter's \('general.type'\), not a model's; plan the model that it is for"
+    ):
+        read(tmp_path, ({**keys, "general.type": "adapter"}, tensors))
+
+
 @pytest.mark.parametrize("architecture", KNOWLEDGE.rules)
 def test_a_renamed_architecture_never_counts_less(tmp_path: Path, architecture: str) -> None:
     """The same file under a name that nobody knows: at least as many bytes, or refused."""

@@ -200,6 +200,11 @@ def test_bad_value_is_refused_in_one_sentence(change: dict[str, object], sentenc
     [
         ({"peft_type": "LORA", "base_model_name_or_path": "x", "r": 16}, "it is an adapter's"),
         ({"_class_name": "FluxPipeline", "_diffusers_version": "0.30"}, "it is one of a diffusion pipeline"),
+        ({"fine_tune_type": "lora", "lora_parameters": {"rank": 8}}, "it is an adapter's"),
+        ({"image_processor_type": "SiglipImageProcessor", "size": {}}, "it is an image processor's"),
+        ({"feature_extractor_type": "WhisperFeatureExtractor"}, "it is a feature extractor's"),
+        ({"tokenizer_class": "Qwen2Tokenizer"}, "it is a tokenizer's"),
+        ({"bos_token_id": 1, "do_sample": True}, "it is one of how to generate"),
         ({"dim": 4096, "n_layers": 32, "n_heads": 32, "vocab_size": 32000}, "it is a publisher's own form"),
     ],
 )
