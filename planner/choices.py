@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from planner import presets
 from planner.architecture import Architecture
+from planner.bandwidth import parse_bandwidth
 from planner.deployment import CPU, Deployment, Device, Workload
 from planner.draft_settings import draft_settings
 from planner.engine_data import EngineData, settle
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from planner.draft import Draft
 
 DEFAULT_CONTEXT_TOKENS = 8_192
+FOR_SPEED = ("interconnect", "bandwidth")
+"""What memory does not depend on: what joins the cards, and how fast they are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Choices:
     expert_parallel: int | None = None
     data_parallel: int | None = None
     interconnect: str | None = None
+    bandwidth: str | None = None
     replicas: int = 1
     overhead: str | None = None
     host_memory: str | None = None
@@ -80,18 +84,18 @@ class Choices:
     def without_cards(self) -> "Choices":
         """The same but for all that is said of cards, their number and how they share the work."""
         split = dict.fromkeys(("tensor_parallel", "pipeline_parallel", "expert_parallel", "data_parallel"))
-        cards = dict.fromkeys(("device", "memory", "devices", "device_count", "interconnect"))
+        cards = dict.fromkeys(("device", "memory", "devices", "device_count", "interconnect", "bandwidth"))
         return replace(self, **split, **cards, replicas=1)  # type: ignore[arg-type]
 
     def command(self) -> str:
         """The ``kvbudget`` command that gives the same plan; options at their default are left out.
 
-        So is what joins the cards: memory does not depend on it.
+        So are ``FOR_SPEED``.
         """
         words = ["kvbudget", "plan"]
         for field in fields(self):
             value = getattr(self, field.name)
-            if value is not None and value != field.default and field.name != "interconnect":
+            if value is not None and value != field.default and field.name not in FOR_SPEED:
                 option = f"--{field.name.replace('_', '-')}"
                 for each in value if isinstance(value, tuple) else (value,):
                     words += [option] if each is True else [option, str(each)]
@@ -140,6 +144,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         data_parallel=data_parallel,
         expert_parallel=1 if choices.expert_parallel is None else choices.expert_parallel,
         interconnect=choices.interconnect,
+        bandwidth_bytes_per_s=None if choices.bandwidth is None else parse_bandwidth(choices.bandwidth),
         replicas=choices.replicas,
         cards=cards if len(set(cards)) > 1 else (),
         settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),

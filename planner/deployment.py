@@ -76,8 +76,9 @@ class Deployment:
     items measured on such a card. *draft* proposes tokens and shares the budget; ``None`` also where the engine's own
     settings say what drafts. *pool_bytes* states what caches are given, as a log does, whatever the card leaves.
     *desktop* is what a screen takes of the first card, ``None`` where it shows none. *interconnect* is the link that
-    joins the devices by its name in links.toml, ``None`` for the device's own. *no_build* says why the engine does not
-    run on the device at all; empty where it does. *file_note* says which file a name without a format stands for.
+    joins the devices by its name in links.toml, *bandwidth_bytes_per_s* how fast each reads its memory as the user
+    states it; ``None`` for either takes the device's own. *no_build* says why the engine does not run on the device at
+    all; empty where it does. *file_note* says which file a name without a format stands for.
     """
 
     device: Device
@@ -90,6 +91,7 @@ class Deployment:
     data_parallel: int = 1
     expert_parallel: int = 1
     interconnect: str | None = None
+    bandwidth_bytes_per_s: int | None = None
     replicas: int = 1
     cards: tuple[Device, ...] = ()
     settings: EngineSettings = field(default_factory=EngineSettings)

@@ -10,10 +10,15 @@ from planner.units import format_size, parse_bytes, shorten
 
 def choose_card(name: str | None, memory: str | None, host_memory: str | None) -> Device:
     """As ``choose_device``, but for a machine without a card, which may be said by its *host_memory* alone."""
-    device = (name or "").strip().lower()
-    if memory is None and (device == CPU or (device and presets.find_device(device).vendor == CPU)):
-        return _machine(device, host_memory)
+    if memory is None and is_without_card(name):
+        return _machine((name or "").strip().lower(), host_memory)
     return choose_device(name, memory)
+
+
+def is_without_card(name: str | None) -> bool:
+    """Whether the device called *name* is a machine that computes with its processor."""
+    device = (name or "").strip().lower()
+    return device == CPU or (bool(device) and presets.find_device(device).vendor == CPU)
 
 
 def listed_cards(listed: str) -> tuple[Device, ...]:

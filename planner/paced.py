@@ -37,16 +37,18 @@ class MeasuredRate:
 
 WHOLE_LAYERS = "llama"
 """What the names of engines begin with that give every card whole layers."""
+ON_CPU = "llama_cpp"
+"""What runs where there is no card, unless an engine is named."""
 _RUN_BY = {"minimum": "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
 
 
-def run_by(engine: str) -> str:
+def run_by(engine: str, on_cpu: bool = False) -> str:
     """Whose speed *engine* has: it is, or began as, another one that was measured; ``minimum`` has none of its own.
 
-    >>> run_by("ollama"), run_by("sglang")
-    ('llama_cpp', 'sglang')
+    >>> run_by("ollama"), run_by("sglang"), run_by("minimum"), run_by("minimum", on_cpu=True)
+    ('llama_cpp', 'sglang', 'vllm', 'llama_cpp')
     """
-    return _RUN_BY.get(engine, engine)
+    return ON_CPU if on_cpu and engine == "minimum" else _RUN_BY.get(engine, engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,8 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
     measured_in, asked_in = profile.conditions.get("dtype", ""), deployment.weights.name
     if measured_in not in ("", asked_in):
         source += f" in {measured_in}, not {asked_in}"
-    machine, link = replace(deployment, device=device), find_link(deployment.device, deployment.interconnect)
+    machine = replace(deployment, device=device, bandwidth_bytes_per_s=None)
+    link = find_link(deployment.device, deployment.interconnect)
     return Paced(
         model=prepare_speed(chosen.architecture, machine, Kernels(), link),
         constants=measured_constants(deployment.engine, device, profile.speed, source),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     ("planner.addresses", "planner.printable", "planner.spelled_names"),
     ("planner.units", "planner.errors", "planner.records"),
-    ("planner.engine_versions",),
+    ("planner.bandwidth", "planner.engine_versions"),
     ("planner.borders", "planner.csv_rows", "planner.engine_setting", "planner.line_item", "planner.formats"),
     ("planner.engine_data",),
     ("planner.engine_file",),

@@ -106,6 +106,7 @@ VALUES = {
     "users": "3",
     "tensor_parallel": "2",
     "interconnect": "pcie4-x8",
+    "bandwidth": "500GB/s",
     "pipeline_parallel": "2",
     "data_parallel": "2",
     "replicas": "2",

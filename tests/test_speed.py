@@ -228,7 +228,7 @@ def test_a_fit_returns_the_constants_that_made_the_readings() -> None:
 
 
 def test_a_device_of_unknown_bandwidth_is_refused() -> None:
-    with pytest.raises(PlannerError, match="The bandwidth of test card is not known"):
+    with pytest.raises(PlannerError, match="How fast test card reads its memory is not known"):
         prepared(dense(), replace(CARD, bandwidth_bytes_per_s=None))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from planner import format_presets, presets
+from planner.bandwidth import parse_bandwidth
 from planner.choices import Choices, choose_cards
 from planner.custom import read_custom
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
@@ -170,6 +171,12 @@ def _interconnect(key: str, value: str) -> dict[str, Any]:
     return {key: value}
 
 
+def _bandwidth(key: str, value: str) -> dict[str, Any]:
+    if value:
+        parse_bandwidth(value)
+    return {key: value}
+
+
 def _draft(key: str, value: str) -> dict[str, Any]:
     return {key: value.lower()} if value.lower() in form.DRAFTS else _model(key, value)
 
@@ -202,6 +209,7 @@ _READERS: Mapping[str, Callable[[str, str], dict[str, Any]]] = {
     "devices": _devices,
     "display": _flag,
     "interconnect": _interconnect,
+    "bandwidth": _bandwidth,
     "draft": _draft,
     "draft_weights": _draft_weights,
     "kv_cache": _cache,

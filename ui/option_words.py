@@ -22,6 +22,7 @@ FIELDS = {
     "users": "Users at once",
     **{name.replace("_", "-"): label for name, (label, _) in SPLITS.items()},
     "interconnect": "What joins the cards",
+    "bandwidth": "How fast memory is read",
     "overhead": "Runtime and all else",
     "host-memory": "Main memory to give",
     "display": "The first card shows the screen",

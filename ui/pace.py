@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from planner.answer import Answer, beyond_model
-from planner.choices import Choices, Chosen
+from planner.choices import FOR_SPEED, Choices, Chosen
 from planner.errors import PlannerError
 from planner.paced import MeasuredRate, paced, run_by
 from planner.performance_presets import speed_constants
@@ -20,7 +20,9 @@ from ui.option_words import in_fields
 from ui.page import NoAnswer
 from ui.scenario import Scenario
 
-DEFAULT_ENGINE = run_by("minimum")
+MINIMUM = "minimum"
+"""The set-up that names no engine."""
+DEFAULT_ENGINE = run_by(MINIMUM)
 """Whose speed is planned where the set-up names no engine that was ever measured."""
 FROM_SET_UP = "as the set-up"
 MAX_ANSWER = 2**20
@@ -89,7 +91,8 @@ def pace_fields(plan: Scenario) -> PaceWish:
 
 def engine_field(plan: Scenario) -> str:
     """Whose measured speed is used; the set-up's own engine unless another is chosen."""
-    experts = plan.chosen is not None and has_experts(plan.chosen.architecture)
+    assert plan.chosen is not None
+    experts = has_experts(plan.chosen.architecture)
     known = sorted({name for name, _, with_experts in speed_constants() if with_experts == experts})
     picked = fields.choice(
         "speed_engine",
@@ -101,9 +104,9 @@ def engine_field(plan: Scenario) -> str:
     )
     if picked != FROM_SET_UP:
         return picked
-    named = run_by(plan.choices.engine)
+    named = run_by(plan.choices.engine, plan.chosen.deployment.on_cpu)
     if named in known:
-        if plan.choices.engine == "minimum":
+        if plan.choices.engine == MINIMUM:
             st.caption(f":material/info: The set-up names no engine: figures are those of {engine_name(named)}.")
         return named
     st.caption(
@@ -175,10 +178,12 @@ def ready(plan: ServerPlan, wish: PaceWish, alone: bool = False) -> Pace:
     check_one_kind(plan)
     chosen = plan.chosen
     device, profile = chosen.deployment.device, chosen.deployment.profile
-    if device.bandwidth_bytes_per_s is None and (profile is None or profile.speed is None):
+    known = device.bandwidth_bytes_per_s or chosen.deployment.bandwidth_bytes_per_s
+    if known is None and (profile is None or profile.speed is None):
         raise NoAnswer(
-            f"How fast {device.title} reads its memory is not known, and that decides the speed: "
-            "choose a card by its name in the set-up, or a profile that timed this machine, as the page Measure makes."
+            f"How fast {device.title} reads its memory is not known, and that decides the speed: say it in the set-up "
+            f"under {in_fields('--bandwidth')}, such as 80GB/s, or 2xDDR5-5600 for main memory on two channels; or "
+            "choose a card by its name, or a profile that timed this machine, as the page Measure makes."
         )
     try:
         found, problem = paced(chosen, wish.engine, alone=alone), ""
@@ -211,8 +216,9 @@ def pace_words(pace: Pace) -> list[str]:
 
 def command(choices: Choices, verb: str, *more: str) -> str:
     """The ``kvbudget`` command *verb* for the *choices* of one server, and what it asks besides."""
-    link = [] if choices.interconnect is None else ["--interconnect", choices.interconnect]
-    return f"{choices.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join([*link, *more])}"
+    stated = {name: getattr(choices, name) for name in FOR_SPEED}
+    words = [word for name, value in stated.items() if value is not None for word in (f"--{name}", value)]
+    return f"{choices.command().replace('kvbudget plan', f'kvbudget {verb}', 1)} {shlex.join([*words, *more])}"
 
 
 def say_problem(pace: Pace) -> None:

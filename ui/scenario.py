@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from planner import presets
 from planner.answer import Answer, answer
 from planner.choices import Choices, Chosen, choose
 from planner.custom import MAX_CHARACTERS
@@ -148,6 +149,8 @@ def _main_fields() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     )
     if st.session_state["device"] == form.ANOTHER_SIZE:
         fields.text("memory", "Memory of the card", help="Such as 8GiB, 24GB or 512MiB. GiB is 2³⁰ bytes, GB is 10⁹.")
+    if not _is_bandwidth_known():
+        _bandwidth_field()
     fields.segments("weights", "Weights stored in", form.COMMON_WEIGHTS, help=_WEIGHTS_HELP)
     if st.session_state["weights"] == form.OTHER:
         fields.select("weights_format", "Weights format", list(form.format_names("weights")), help=_FORMAT_HELP)
@@ -161,6 +164,17 @@ def _main_fields() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
     fields.number("users", "Users at once", MAX_USERS, help="Requests that are held in memory at the same time.")
     engine_field()
     return own, apart, quality
+
+
+def _is_bandwidth_known() -> bool:
+    """Whether a data sheet says how fast the card reads its memory."""
+    name = form.device_names().get(st.session_state["device"])
+    return name is not None and presets.find_device(name).bandwidth_bytes_per_s is not None
+
+
+def _bandwidth_field() -> None:
+    """Beside the card where nobody else says it, else among what few need."""
+    fields.text("bandwidth", "How fast memory is read", placeholder="such as 80GB/s", help=_BANDWIDTH_HELP)
 
 
 def _usual_overhead() -> str:
@@ -189,6 +203,8 @@ def _more_fields() -> None:
     fields.text("overhead", "Runtime and all else", help=_OVERHEAD_HELP, placeholder=_usual_overhead())
     runtime_note()
     fields.text("host_memory", "Main memory to give", placeholder="not asked", help=_HOST_HELP)
+    if _is_bandwidth_known():
+        _bandwidth_field()
     fields.segments("quantize", "Which weights take the format", form.QUANTIZE, help=_QUANTIZE_HELP)
     caches = [form.SAME, *form.format_names("cache")]
     fields.select("kv_cache_k", "Keys stored in", caches, help="*same*: as the cache.")
@@ -216,6 +232,11 @@ _OVERHEAD_HELP = (
     "Everything on the card that is neither weights nor cache: libraries, activations, fragments. Empty: the items "
     "that the engine has for them, each with its spread, and 1.5GiB where it has none. A size such as 2GiB takes their "
     "place; *none* counts nothing."
+)
+_BANDWIDTH_HELP = (
+    "For speed alone: bytes a second, such as 960GB/s; of main memory also its channels and what is printed on the "
+    "modules, such as 2xDDR5-5600, which is 89.6GB/s. Most laptops and desktops have two channels. Empty: as the "
+    "card's data sheet says, and no speed where there is none."
 )
 _HOST_HELP = (
     "What the machine's own memory has for the model, such as 32GiB: llama.cpp and Ollama put layers, experts and the "

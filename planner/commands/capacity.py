@@ -32,7 +32,9 @@ from planner.units import parse_bytes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
     parser.add_argument("--device", help="a name from 'kvbudget devices'")
-    parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
+    parser.add_argument(
+        "--memory", help="a card's memory instead, with --bandwidth or a --profile that says how fast it is"
+    )
     parser.add_argument("--device-count", type=whole, default=1, help="cards in all; default 1")
     parser.add_argument("--node-devices", type=whole, help="cards that fail together; default: those of one replica")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")

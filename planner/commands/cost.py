@@ -38,6 +38,7 @@ _ONE = (
         "tensor_parallel",
         "pipeline_parallel",
         "interconnect",
+        "bandwidth",
         "watts",
         "measured",
         "profile",
@@ -49,7 +50,9 @@ _ONE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
     parser.add_argument("--device", help="a name from 'kvbudget devices', with --price")
-    parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
+    parser.add_argument(
+        "--memory", help="a card's memory instead, with --bandwidth or a --profile that says how fast it is"
+    )
     parser.add_argument("--price", type=number, help="of one device, an hour, in any currency")
     parser.add_argument("--currency", default="", help="what money is called in the answer, such as EUR")
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")

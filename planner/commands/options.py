@@ -97,6 +97,16 @@ def add_interconnect(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_bandwidth(parser: argparse._ActionsContainer) -> None:
+    """How fast the device reads its memory."""
+    parser.add_argument(
+        "--bandwidth",
+        metavar="RATE",
+        help="how fast the device reads its memory, such as 960GB/s, or 2xDDR5-5600 for main memory on two channels; "
+        "default: the device's own",
+    )
+
+
 def unused_interconnect(arguments: argparse.Namespace) -> Unused:
     """What joins the cards, where none shares a layer with another."""
     counts = (getattr(arguments, name, None) or 1 for name in ("tensor_parallel", "device_count"))

@@ -5,6 +5,7 @@ import argparse
 from planner.answer import Answer
 from planner.commands.given import Unused
 from planner.commands.options import (
+    add_bandwidth,
     add_interconnect,
     number,
     unused_interconnect,
@@ -13,14 +14,18 @@ from planner.commands.options import (
     whole,
 )
 from planner.errors import PlannerError
+from planner.named_cards import is_without_card
 from planner.paced import MeasuredRate, run_by
 
 
 def add_pace(parser: argparse._ActionsContainer) -> None:
-    """Whose speed is planned, what joins its cards, and what of it was measured."""
+    """Whose speed is planned, what joins its cards, how fast they read, and what of it was measured."""
     add_interconnect(parser)
+    add_bandwidth(parser)
     parser.add_argument(
-        "--speed-engine", help="whose public measurements say how fast it is; default: --engine, vllm for minimum"
+        "--speed-engine",
+        help="whose public measurements say how fast it is; default: --engine, vllm for minimum, or llama_cpp where "
+        "there is no card",
     )
     parser.add_argument(
         "--measured",
@@ -44,7 +49,7 @@ def rate(text: str) -> MeasuredRate:
 
 def speed_engine(arguments: argparse.Namespace) -> str:
     """Whose constants to use: those that were named, else those of the plan's own engine."""
-    return arguments.speed_engine or run_by(arguments.engine.strip().lower())
+    return arguments.speed_engine or run_by(arguments.engine.strip().lower(), is_without_card(arguments.device))
 
 
 def unused_in_speed(arguments: argparse.Namespace) -> Unused:
@@ -53,7 +58,7 @@ def unused_in_speed(arguments: argparse.Namespace) -> Unused:
     yield from unused_quantize(arguments)
     yield from unused_interconnect(arguments)
     if arguments.profile is not None and _has_speed(arguments.profile):
-        yield ("speed_engine", "measured"), "with a --profile that timed the machine"
+        yield ("speed_engine", "measured", "bandwidth"), "with a --profile that timed the machine"
 
 
 def _has_speed(profile: str) -> bool:
@@ -64,5 +69,5 @@ def _has_speed(profile: str) -> bool:
 
 def check_host_memory(arguments: argparse.Namespace, memory: Answer) -> None:
     """Raises PlannerError where the size of main memory was given and nothing lies there."""
-    if arguments.host_memory is not None and not memory.host_items:
+    if arguments.host_memory is not None and not memory.host_items and not is_without_card(arguments.device):
         raise PlannerError("--host-memory has no effect: nothing of this plan lies in main memory; leave it out.")

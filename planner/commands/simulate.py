@@ -28,7 +28,7 @@ _STATED = ("sequence_ms", "context_token_us", "prompt_token_us")
 _PLANNED = (
     *("model", "device", "memory", "weights", "tensor_parallel", "pipeline_parallel", "speed_engine", "measured"),
     *("quantize", "kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
-    *("host_memory", "profile", "display", "overhead", "interconnect"),
+    *("host_memory", "profile", "display", "overhead", "interconnect", "bandwidth"),
 )
 _PAGED = ("host_us", "host_blocks", "disk_us", "disk_blocks", "reserved_tokens")
 
@@ -62,7 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("time of one step and cache blocks, from a model on a device; options of 'plan'")
     model.add_argument("--model", help="preset name or alias, file, or folder")
     model.add_argument("--device", help="a name from 'kvbudget devices'")
-    model.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
+    model.add_argument(
+        "--memory", help="a card's memory instead, with --bandwidth or a --profile that says how fast it is"
+    )
     model.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     model.add_argument("--tensor-parallel", type=whole)
     model.add_argument("--pipeline-parallel", type=whole)

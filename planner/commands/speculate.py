@@ -34,7 +34,7 @@ _TOGETHER = (
         "quantize",
     ),
     *("kv_cache", "kv_cache_k", "kv_cache_v", "engine", "engine_version", "set", "context", "online"),
-    *("host_memory", "profile", "display", "overhead", "interconnect"),
+    *("host_memory", "profile", "display", "overhead", "interconnect", "bandwidth"),
 )
 
 

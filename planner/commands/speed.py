@@ -24,7 +24,9 @@ from planner.verdict import as_if
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="preset name or alias, file, or folder")
     parser.add_argument("--device", help="a name from 'kvbudget devices'")
-    parser.add_argument("--memory", help="a card's memory instead, with a --profile that says how fast it is")
+    parser.add_argument(
+        "--memory", help="a card's memory instead, with --bandwidth or a --profile that says how fast it is"
+    )
     parser.add_argument("--weights", help="a name from 'kvbudget formats'; default: as the checkpoint stores them")
     add_storage(parser)
     parser.add_argument("--users", type=whole, default=1, help="requests that decode together; default 1")

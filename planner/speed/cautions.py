@@ -3,6 +3,7 @@
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
 from planner.speed.work import Model
+from planner.units import format_rate
 
 LONG_EXCHANGE_S = 1e-5
 """Links that take longer for an exchange are known from few readings."""
@@ -11,18 +12,13 @@ LONG_EXCHANGE_S = 1e-5
 def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
     """A sentence for each."""
     found = []
+    deployment = model.deployment
     if constants.family == "any":
-        engine, card = engine_name(constants.engine), model.deployment.device.title
-        found.append(
-            f"No public measurement of {engine} on cards like {card} is known: how well it uses one is taken from "
-            + (
-                "other kinds and from what was measured here."
-                if constants.calibrated_by
-                else "other kinds, so the range is wide. One measured point narrows it."
-            )
-        )
+        found.append(_from_other_kinds(model, constants))
+    if deployment.bandwidth_bytes_per_s is not None:
+        found.append(_stated_bandwidth(deployment.bandwidth_bytes_per_s, deployment.device.bandwidth_bytes_per_s))
     if model.link is not None and model.link.is_assumed:
-        card = model.deployment.device.title
+        card = deployment.device.title
         found.append(
             f"What joins cards like {card} is not known, {model.link.title} is assumed; --interconnect says otherwise."
         )
@@ -32,8 +28,33 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
         )
     if constants.note:
         found.append(constants.note)
-    if model.deployment.pipeline_parallel > 1:
+    if deployment.pipeline_parallel > 1:
         found.append(
             "Pipeline stages take turns: one batch is no faster on more of them; several at once are not modelled."
         )
     return tuple(found)
+
+
+def _from_other_kinds(model: Model, constants: SpeedConstants) -> str:
+    """That no reading of the family is used, what the figures rest on instead, and what of it helps."""
+    deployment, engine = model.deployment, engine_name(constants.engine)
+    kind = "machines" if deployment.on_cpu else "cards"
+    rest = (
+        "other kinds and from what was measured here."
+        if constants.calibrated_by
+        else "other kinds, so the range is wide."
+    )
+    sentence = (
+        f"No usable public measurement of {engine} on {kind} like {deployment.device.title} is known: how well it uses "
+        f"one is taken from {rest}"
+    )
+    if constants.calibrated_by:
+        return sentence
+    if deployment.on_cpu:
+        sentence += " Those are all cards; a processor gets less out of its memory, above all with experts."
+    return f"{sentence} One measured point narrows it."
+
+
+def _stated_bandwidth(stated: int, own: int | None) -> str:
+    beside = "" if own is None else f", where the data sheet says {format_rate(own)}/s"
+    return f"Memory is taken to be read at {format_rate(stated)}/s, as you stated{beside}."

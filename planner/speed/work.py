@@ -81,11 +81,12 @@ def prepare_speed(
     """*kernels* are those of the engine whose speed it is. Raises PlannerError where the bandwidth is not known."""
     architecture = as_stored(architecture, deployment.weights)
     device = deployment.device
-    if device.bandwidth_bytes_per_s is None:
+    bandwidth = deployment.bandwidth_bytes_per_s or device.bandwidth_bytes_per_s
+    if bandwidth is None:
         raise PlannerError(
-            f"The bandwidth of {device.title} is not known, so its speed cannot be planned; choose a device "
-            "from 'kvbudget devices' that has one, or give a --profile that timed this machine, as 'python -m measure' "
-            "makes."
+            f"How fast {device.title} reads its memory is not known, and that decides the speed: give --bandwidth, "
+            "such as 80GB/s or 2xDDR5-5600, or a --profile that timed this machine, as 'python -m measure' makes, or "
+            "choose a --device from 'kvbudget devices' that has one."
         )
     chosen = deployment.weights.format
     stored = {tensor.stored for tensor, _ in read_tensors(architecture) if is_big(tensor)}
@@ -95,7 +96,7 @@ def prepare_speed(
         deployment=deployment,
         cache=read_specs(layers, deployment.kv_cache_k, deployment.kv_cache_v),
         rewritten_bytes=state_bytes(layers, deployment.kv_cache_k),
-        bandwidth_bytes_per_s=device.bandwidth_bytes_per_s,
+        bandwidth_bytes_per_s=bandwidth,
         arithmetic=arithmetic_of(device, {chosen} if chosen else stored, kernels),
         kernels=kernels,
         link=link if deployment.tensor_parallel > 1 else None,

@@ -87,7 +87,7 @@ def test_published_slow_downs_are_there(open_app: OpenApp) -> None:
 
 
 def test_a_card_of_unknown_bandwidth_leaves_the_plain_formula(open_app: OpenApp) -> None:
-    assert "choose a card by its name" in words(open_app(PAGE, memory="8GiB"))
+    assert "“How fast memory is read”, such as 80GB/s" in words(open_app(PAGE, memory="8GiB"))
     app = open_app(PAGE, memory="8GiB", drafter="a stated cost", acceptance="30", draft_tokens="8")
     assert "Slower: 0.79" in app.title[0].value
     assert "What many users make of it is not said." in words(app)

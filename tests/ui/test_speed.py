@@ -75,12 +75,26 @@ def test_a_links_impossible_target_is_named(open_app: OpenApp) -> None:
 
 def test_a_card_of_which_only_the_size_is_known(open_app: OpenApp) -> None:
     app = open_app(PAGE, memory="8GiB")
-    assert "choose a card by its name" in words(app)
+    assert "“How fast memory is read”, such as 80GB/s" in words(app)
 
 
 def test_a_model_that_does_not_fit_still_has_a_speed(open_app: OpenApp) -> None:
     app = open_app(PAGE, model="llama-3.1-70b")
     assert app.title[0].value.startswith("It does not fit. If it did: ")
+
+
+@pytest.mark.parametrize("device", [{"device": "cpu-16gb"}, {"memory": "16GiB"}])
+def test_a_stated_bandwidth_gives_any_device_a_speed_and_stands_in_the_command(
+    open_app: OpenApp, capsys: pytest.CaptureFixture[str], device: dict[str, str]
+) -> None:
+    assert "“How fast memory is read”, such as 80GB/s" in words(open_app(PAGE, **device))
+    app = open_app(PAGE, bandwidth="2xDDR5-5600", weights="q4_k_m", **device)
+    command = next(str(code.value) for code in app.code if "kvbudget speed" in str(code.value))
+    assert "--bandwidth 2xDDR5-5600" in command
+    result = printed(capsys, *command.split()[2:])
+    pace = format_figure(result["tokens_per_s_user"]["value"])
+    assert f"One user gets {pace} tokens a second" in app.title[0].value
+    assert "89.6 GB/s, as you stated" in words(app)
 
 
 @pytest.mark.parametrize("engine", ["llama_cpp", "sglang"])
