@@ -124,12 +124,16 @@ def narrow_source(layers: int) -> Source:
 
 
 def load(setup: Setup, source: Source | None = None, device: torch.device | None = None) -> Loaded:
-    """The model with trained weights where *source* has them, random ones by ``setup.seed`` otherwise."""
+    """The model with trained weights where *source* has them, random ones by ``setup.seed`` otherwise.
+
+    Raises PlannerError where the library has no class of its type, or cannot read its files.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 
     logging.disable_progress_bar()
     found = source or find_source(setup)
+    _check_type(found)
     options = {
         "dtype": TORCH_DTYPES[setup.dtype],
         "attn_implementation": None if setup.attention == "auto" else setup.attention,
@@ -149,6 +153,16 @@ def load(setup: Setup, source: Source | None = None, device: torch.device | None
         words = shorten(f"{type(error).__name__}: {said}", MAX_WORDS)
         raise PlannerError(f"transformers cannot load {found.title}: {words}") from error
     return Loaded(source=found, model=model.to(device or torch.device(setup.device)).eval(), tokenizer=tokenizer)
+
+
+def _check_type(source: Source) -> None:
+    from transformers import CONFIG_MAPPING, __version__
+
+    if (model_type := source.config.get("model_type")) not in CONFIG_MAPPING:
+        raise PlannerError(
+            f"transformers {__version__} has no model of type {shorten(str(model_type))!r}, which {source.title} is: "
+            "what is measured has to run, so name another model, or install a version that has it."
+        )
 
 
 def library_config(source: Source) -> Any:

@@ -11,6 +11,7 @@ import pytest
 
 from measure.experiments import activation_outliers, batching, cache_size, distillation, speculation
 from measure.experiments.base import Report
+from measure.models import load
 from measure.records import Outcome, Record
 from measure.session import Session, reported, with_ends
 from measure.setup import Setup
@@ -43,6 +44,11 @@ def test_states_that_modules_keep_are_read() -> None:
     rows = list(cache_size.run({"model": "recurrentgemma-2b", "scale": "small"}, Setup(dtype="bf16")))
     assert [row["measured_bytes"] for row in rows] == [row["predicted_bytes"] for row in rows]
     assert rows[0]["measured_bytes"] > 4 * 2_560 * (4 + 3 * 2)
+
+
+def test_a_type_that_the_library_lacks_is_one_sentence() -> None:
+    with pytest.raises(PlannerError, match="has no model of type 'yuan', which Yuan2-2B is: what is measured has to"):
+        load(Setup(model="yuan2-2b"))
 
 
 def test_slow_steps_end_the_training_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
