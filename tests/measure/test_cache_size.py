@@ -6,34 +6,25 @@ import pytest
 
 from measure.experiments import cache_size
 from measure.experiments.cache_size import attention_kinds
+from measure.models import find_source
 from measure.records import Outcome, Record
 from measure.setup import Setup
 from planner import presets
+from planner.weights import parameters
 
 SETUP = Setup(dtype="bf16")
-LARGE = {
-    "santacoder",
-    "deepseek-v4-flash",
-    "kolibri-1",
-    "qwen3-coder-next",
-    "gpt-oss-20b",
-    "nemotron-mini-4b",
-    "starcoder2-3b",
-    "qwen3-30b-a3b",
-    "olmoe-1b-7b",
-    "glm-4.7-flash",
-    "olmo-1b",
-    "phi-3-mini-4k",
-    "gemma-4-e4b",
-    "llama-4-scout",
-    "kimi-linear-48b-a3b",
-    "minimax-text-01",
-    "nemotron-h-8b",
-    "rwkv-4-7b",
-    "xlstm-7b",
-}
-"""Their weights take seconds to draw."""
-NAMES = [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in cache_size.MODELS]
+FEW_PARAMETERS = 112_000_000
+"""Random weights of so many are drawn in about a second."""
+
+
+def is_fast(name: str) -> bool:
+    """Whether the fast suite runs it: a small copy with few parameters, or a model of the quick run."""
+    if name in cache_size.QUICK:
+        return True
+    return parameters(find_source(Setup(model=name, scale="small")).architecture) <= FEW_PARAMETERS
+
+
+NAMES = [pytest.param(name, marks=[] if is_fast(name) else [pytest.mark.slow]) for name in cache_size.MODELS]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,7 +36,7 @@ def test_the_cache_is_what_the_planner_says(name: str) -> None:
 
 
 def test_25_architectures_are_compared_in_the_fast_suite() -> None:
-    assert len(set(cache_size.MODELS) - LARGE) >= 25
+    assert sum(map(is_fast, cache_size.MODELS)) >= 25
 
 
 @pytest.mark.slow
