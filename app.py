@@ -14,9 +14,11 @@ st.set_page_config(
     layout="wide",
     initial_sidebar_state="expanded" if st.session_state.pop(DRAWER, False) else "auto",
 )
+plan = st.Page("ui/pages/plan.py", title="Plan", url_path="/", default=True)
+by_its_name = st.Page(lambda: None, title="Plan", url_path="plan", visibility="hidden")
 page = st.navigation(
     [
-        st.Page("ui/pages/plan.py", title="Plan", default=True),
+        plan,
         st.Page("ui/pages/tables.py", title="Tables"),
         st.Page("ui/pages/which.py", title="Which"),
         st.Page("ui/pages/cache.py", title="Cache"),
@@ -29,9 +31,12 @@ page = st.navigation(
         st.Page("ui/pages/model.py", title="Model", visibility="hidden"),
         st.Page("ui/pages/own.py", title="Own model", visibility="hidden"),
         st.Page("ui/pages/method.py", title="Method", visibility="hidden"),
+        by_its_name,
     ],
     position="top",
 )
+if page is by_its_name:  # the first page has no path, and who types one means it
+    st.switch_page(plan, query_params=st.query_params.to_dict())
 style()
 sidebar()
 page.run()
