@@ -1,14 +1,15 @@
 """The app in a real browser. Tests in this folder are marked ``browser`` and share one worker and one server."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.chromium import MISSING, find_chromium, launched
-from tests.browser.pages import OpenPage, blank_page, visit
+from tests.browser.pages import OpenPage, blank_context, visit
 from tests.browser.server import AppServer, running_app
 
 
@@ -43,21 +44,29 @@ def app_server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
             yield server
 
 
+@pytest.fixture(scope="session")
+def context_of(browser: Browser) -> Callable[..., BrowserContext]:
+    """One context for each size and theme: what one page has fetched of the app's script, the next need not."""
+    return cache(partial(blank_context, browser))
+
+
 @pytest.fixture
-def open_page(browser: Browser, app_server: AppServer) -> Iterator[OpenPage]:
+def open_page(context_of: Callable[..., BrowserContext], app_server: AppServer) -> Iterator[OpenPage]:
     """Open pages of the app; afterwards close them, and fail if the app has printed a traceback meanwhile."""
     before = len(app_server.log())
     opened: list[Page] = []
 
     def open_page(target: str = "/", *, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
-        page = blank_page(browser, width=width, height=height, theme=theme)
+        page = context_of(width=width, height=height, theme=theme).new_page()
         opened.append(page)
         visit(page, app_server.url + target)
         return page
 
     yield open_page
     for page in opened:
-        page.context.close()
+        page.evaluate("localStorage.clear()")
+        page.context.clear_cookies()
+        page.close()
     printed = app_server.log()[before:]
     assert "Traceback" not in printed, printed
 

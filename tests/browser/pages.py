@@ -3,10 +3,11 @@
 import time
 from typing import Protocol
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 WIDTHS = (1280, 390)  # a laptop's window beside its sidebar, and a phone
 THEMES = ("light", "dark")
+LOOKS = tuple(zip(WIDTHS, THEMES, strict=True))  # both widths and both themes in two pages: a theme moves nothing
 
 
 class OpenPage(Protocol):
@@ -17,6 +18,8 @@ class OpenPage(Protocol):
 
 STILL_MS = 250
 """So long nothing has changed in a page that stands still."""
+LOOK_EVERY_MS = 50
+"""Looking lays the page out anew: at every frame, that would be most of the browser's work."""
 
 # Streamlit says on its root element whether the script runs, but also that it does not before it is connected, and
 # charts and long pages draw a moment after the script: so there must be content, and it must have stopped growing.
@@ -59,7 +62,7 @@ def met_labels(page: Page) -> list[str]:
 
 def settle(page: Page) -> None:
     """Wait until the script has run, nothing is left to draw, and the page has stopped changing."""
-    page.wait_for_function(_SETTLED, arg=[STILL_MS, time.monotonic()])
+    page.wait_for_function(_SETTLED, arg=[STILL_MS, time.monotonic()], polling=LOOK_EVERY_MS)
 
 
 def visit(page: Page, url: str) -> None:
@@ -68,8 +71,8 @@ def visit(page: Page, url: str) -> None:
     settle(page)
 
 
-def blank_page(browser: Browser, *, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
-    """A page with no history and no storage; below 640 px it behaves as a phone does. Close its context after."""
+def blank_context(browser: Browser, *, width: int = 1280, height: int = 900, theme: str = "light") -> BrowserContext:
+    """Windows with no history and no storage; below 640 px they behave as a phone's do. Close it after."""
     phone = width < 640
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -79,4 +82,9 @@ def blank_page(browser: Browser, *, width: int = 1280, height: int = 900, theme:
         reduced_motion="reduce",
     )
     context.set_default_timeout(20_000)
-    return context.new_page()
+    return context
+
+
+def blank_page(browser: Browser, *, width: int = 1280, height: int = 900, theme: str = "light") -> Page:
+    """A page in a context of its own. Close its context after."""
+    return blank_context(browser, width=width, height=height, theme=theme).new_page()

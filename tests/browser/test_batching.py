@@ -4,12 +4,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
+from tests.browser.pages import LOOKS, met_labels, settle
 from tests.ui.test_batching import AZURE
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_two_timelines_on_one_scale(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/batching?requests=textbook", width=width, theme=theme)
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("times the work")

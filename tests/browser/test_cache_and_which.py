@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS
+from tests.browser.pages import LOOKS
 
 EVERY_MODEL_MS = 30_000
 """The first question about all models reads all of them."""
@@ -14,8 +14,7 @@ def title(page: Page, words: str, timeout_ms: float = 5_000) -> None:
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text(words, timeout=timeout_ms)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_bars_have_names_and_sizes_whole(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/cache", width=width, theme=theme)
     chart = page.get_by_test_id("stVegaLiteChart").first

@@ -8,7 +8,7 @@ from planner.cost import cost
 from planner.cost_text import money
 from planner.paced import paced
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
+from tests.browser.pages import LOOKS, met_labels, settle
 
 
 def million(price: float) -> str:
@@ -18,8 +18,7 @@ def million(price: float) -> str:
     return money(cost(found.model, found.constants, **hour).output_per_million)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_a_price_is_typed_and_every_token_has_one(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/cost", width=width, theme=theme)
     heading = page.get_by_test_id("stMain").locator("h1")

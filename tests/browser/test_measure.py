@@ -12,7 +12,7 @@ from measure import tiny_gguf
 from measure.experiments import EXPERIMENTS
 from measure.lock import LOCK_VARIABLE
 from measure.records import FOLDER_VARIABLE, read
-from tests.browser.pages import THEMES, WIDTHS, blank_page, settle, visit
+from tests.browser.pages import LOOKS, blank_page, settle, visit
 from tests.browser.server import ROOT, AppServer, running_app
 from tests.measure.tiny import write
 from ui.measure_run import STATE
@@ -141,8 +141,7 @@ def test_every_experiment_runs_from_the_page(experiment: str, open_measure: Open
     say(page, f"{experiment} · Learned: ")
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_the_page_is_whole_at_both_widths(browser: Browser, server: AppServer, width: int, theme: str) -> None:
     page = blank_page(browser, width=width, theme=theme)
     visit(page, server.url + "/measure")

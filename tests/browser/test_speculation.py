@@ -4,13 +4,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
+from tests.browser.pages import LOOKS, met_labels, settle
 
 TEXTBOOK = "/speculation?drafter=a+stated+cost&acceptance=30&draft_tokens=8"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_a_slow_down_is_the_title_and_a_cell(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page(TEXTBOOK, width=width, theme=theme)
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("Slower: 0.79 times the speed")

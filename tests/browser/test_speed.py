@@ -10,11 +10,10 @@ from planner.choices import Choices, choose
 from planner.paced import paced
 from planner.speed.answer import knee_users
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, WIDTHS, met_labels, settle
+from tests.browser.pages import LOOKS, met_labels, settle
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize(("width", "theme"), LOOKS)
 def test_the_curve_says_you_knee_and_memory(open_page: OpenPage, width: int, theme: str) -> None:
     page = open_page("/speed?device=h100-sxm&context=2048&users=16", width=width, theme=theme)
     expect(page.get_by_test_id("stMain").locator("h1")).to_contain_text("Fast enough for up to 250 users")

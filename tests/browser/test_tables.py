@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from planner.cli import main
 from tests.browser.conftest import OpenPage
+
+STARTS = {
+    "csv": b"model,memory_bytes,weights,",
+    "md": b"Tokens of context left for one user; cache in ",
+    "xlsx": b"PK",
+    "png": b"\x89PNG",
+    "svg": b"<svg",
+}
 
 
 def chart(page: Page):
@@ -21,14 +30,11 @@ def downloaded(page: Page, suffix: str) -> bytes:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_every_cell_has_its_number(open_page: OpenPage, width: int) -> None:
+def test_every_cell_has_its_number_and_337_looks_unlike_65_378(open_page: OpenPage, width: int) -> None:
     page = open_page("/tables", width=width)
     for number in ("▲ 337", "3,136", "65,378", "77,508", "25,710"):
         expect(chart(page).get_by_text(number, exact=True)).to_have_count(1)
 
-
-def test_337_does_not_look_like_65_378(open_page: OpenPage) -> None:
-    page = open_page("/tables")
     fills = (
         chart(page)
         .locator("path[aria-roledescription='rect mark']")
@@ -40,27 +46,12 @@ def test_337_does_not_look_like_65_378(open_page: OpenPage) -> None:
     assert (tight.upper(), much.upper()) == ("#F2C14E", "#2B77B3")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "start"),
-    [
-        ("csv", b"model,memory_bytes,weights,"),
-        ("md", b"Tokens of context left for one user; cache in "),
-        ("xlsx", b"PK"),
-        ("png", b"\x89PNG"),
-        ("svg", b"<svg"),
-    ],
-)
-def test_files_are_what_they_say(open_page: OpenPage, suffix: str, start: bytes) -> None:
-    page = open_page("/tables")
-    assert downloaded(page, suffix).startswith(start)
-
-
-def test_exported_figures_are_those_of_the_command_line(
+def test_files_are_what_they_say_and_figures_those_of_the_command_line(
     open_page: OpenPage, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from planner.cli import main
-
     page = open_page("/tables")
+    for suffix, start in STARTS.items():
+        assert downloaded(page, suffix).startswith(start)
     exported = json.loads(downloaded(page, "json"))
     models = "7b-class,llama-3.1-8b,13b-class-mha,70b-class"
     command = ["table", "--models", models, "--weights", "fp16,int8,int4-g128", "--overhead", "1.5GiB", "--json"]
