@@ -81,7 +81,7 @@ def blank_context(browser: Browser, *, width: int = 1280, height: int = 900, the
         is_mobile=phone,
         reduced_motion="reduce",
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)  # as long as a page takes on the busiest machine
     return context
 
 
