@@ -21,9 +21,10 @@ def cost_title(found: Cost, currency: str) -> str:
 
 def cost_sentence(found: Cost, alone: Cost, currency: str) -> str:
     """What else the hour buys, its range, and what one user alone would pay."""
+    hour = asked_price(found.price_per_hour, currency)
     sentence = (
         f"{count_users(found.users)} at once, requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
-        f"{money(found.price_per_hour, currency)} an hour for all cards: between {money(found.output_per_million_low)} "
+        f"{hour} an hour for all cards: between {money(found.output_per_million_low)} "
         f"and {money(found.output_per_million_high, currency)} over the speed model's range. A million prompt tokens "
         f"cost **{money(found.prompt_per_million, currency)}**, a thousand requests "
         f"**{money(THOUSAND * found.request, currency)}**."
@@ -42,7 +43,7 @@ def energy_title(found: Energy) -> str:
 def example_sentence(examples: ExamplePrices, price: float) -> str:
     """Where a price comes from that nobody gave."""
     return (
-        f"Assumed: {money(price, examples.currency)} an hour for one card, {examples.title} ({examples.source}). "
+        f"Assumed: {asked_price(price, examples.currency)} an hour for one card, {examples.title} ({examples.source}). "
         "Prices change by the week: type yours below."
     )
 
@@ -66,7 +67,7 @@ def offer_title(offers: Sequence[Offer], currency: str) -> str:
     if not offers:
         return "No card of your table does it"
     first = offers[0]
-    return f"The cheapest that does it: {offer_name(first)}, {money(first.price_per_hour, currency)} an hour"
+    return f"The cheapest that does it: {offer_name(first)}, {asked_price(first.price_per_hour, currency)} an hour"
 
 
 def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
@@ -84,7 +85,7 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
         return f"{sentence} It is the cheapest a token as well."
     return (
         f"{sentence} The cheapest a token is {offer_name(by_token)}: {money(by_token.output_per_million, currency)} a "
-        f"million, {money(by_token.price_per_hour, currency)} an hour."
+        f"million, {asked_price(by_token.price_per_hour, currency)} an hour."
     )
 
 
@@ -106,12 +107,21 @@ def offer_name(offer: Offer | RateOffer) -> str:
 
 
 def money(amount: float, currency: str = "") -> str:
-    """Three digits, two decimals at least, none from a hundred on; the currency is left out beside one that has it.
+    """What is planned, to two digits: its range is wider. The currency is left out beside one that has it.
 
-    >>> money(0.01234), money(0.29999), money(2.5, "USD"), money(1_234.5), money(0.00001)
-    ('0.0123', '0.30', '2.50 USD', '1,234', '0.00001')
+    >>> money(0.01234), money(0.577), money(2.54, "USD"), money(12.6), money(1_234.5), money(0.0)
+    ('0.012', '0.58', '2.50 USD', '13', '1,200', '0.00')
     """
-    if amount >= 100:
+    return asked_price(float(f"{amount:.2g}"), currency)
+
+
+def asked_price(amount: float, currency: str = "") -> str:
+    """What somebody asks for an hour: three digits, two decimals at least, none from ten on where they say nothing.
+
+    >>> asked_price(0.01234), asked_price(0.29999), asked_price(2.5, "USD"), asked_price(32.77), asked_price(1_234.5)
+    ('0.0123', '0.30', '2.50 USD', '32.77', '1,234')
+    """
+    if amount >= 100 or (amount >= 10 and amount == int(amount)):
         text = f"{amount:,.0f}"
     elif amount >= 1 or amount == 0:
         text = f"{amount:.2f}"

@@ -1,6 +1,6 @@
 """The inverse question about money: the cheapest cards that hold the users, and are fast enough for them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -18,8 +18,8 @@ from planner.records import dataclass
 from planner.speed.answer import prompt_seconds
 from planner.speed.busy import busy
 
-COUNTS = (1, 2, 4, 8)
-"""How many cards of a kind are tried, and how many of them make a replica."""
+COUNTS = range(1, 9)
+"""How many cards of a kind are tried: those of one machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +102,14 @@ def find_offers(
                 fastest[offer.device_count] = offer
         found += fastest.values()
     return sorted(found, key=lambda offer: (offer.price_per_hour, offer.device_count, -offer.tokens_per_s_user))
+
+
+def cheapest_of_each(offers: Sequence[Offer]) -> list[Offer]:
+    """Of *offers*, in order of their price, the first of each kind of card."""
+    first: dict[str, Offer] = {}
+    for offer in offers:
+        first.setdefault(offer.device, offer)
+    return list(first.values())
 
 
 def _offer(

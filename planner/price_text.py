@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from planner.answer_words import if_it_did
 from planner.cost import Cost
-from planner.cost_text import THOUSAND, money, offer_name
+from planner.cost_text import THOUSAND, asked_price, money, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
 from planner.units import counted, counted_words, format_figure, format_seconds
@@ -19,7 +19,7 @@ UNNAMED = "Money is in the currency of the prices; --currency gives it a name."
 
 def cost_text(result: Cost, currency: str, fits: bool = True) -> str:
     """Prices of a million tokens in a sentence, as if it did where it does not fit; then how they come about."""
-    hour = money(result.price_per_hour, currency)
+    hour = asked_price(result.price_per_hour, currency)
     output = _range(result.output_per_million, result.output_per_million_low, result.output_per_million_high, currency)
     prompt = _range(result.prompt_per_million, result.prompt_per_million_low, result.prompt_per_million_high, currency)
     requests = _range(
@@ -61,8 +61,8 @@ def offers_text(offers: Sequence[Offer], currency: str) -> str:
     first = offers[0]
     pace = _spread(map(format_figure, _each(first)))
     lines = [
-        f"The cheapest that does it: {offer_name(first)}, {money(first.price_per_hour, currency)} an hour. Each user "
-        f"gets {pace} tokens/s; a million tokens of answers cost {_million(first, currency)}.",
+        f"The cheapest that does it: {offer_name(first)}, {asked_price(first.price_per_hour, currency)} an hour. Each "
+        f"user gets {pace} tokens/s; a million tokens of answers cost {_million(first, currency)}.",
         "",
     ]
     rows = [("cards", "an hour", "each, tokens/s", "first token", "million answers", "J a token", "most users")]
@@ -72,7 +72,7 @@ def offers_text(offers: Sequence[Offer], currency: str) -> str:
         rows.append(
             (
                 offer_name(offer),
-                money(offer.price_per_hour),
+                asked_price(offer.price_per_hour),
                 _spread(map(format_figure, _each(offer))),
                 _spread(map(format_seconds, first_s)),
                 _million(offer),
@@ -91,7 +91,7 @@ def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: s
     first = offers[0]
     lines = [
         f"The cheapest that takes {counted_words(f'{rate_per_s:g}', 'request')}/s: {offer_name(first)}, "
-        f"{money(first.price_per_hour, currency)} an hour; a million tokens of answers cost "
+        f"{asked_price(first.price_per_hour, currency)} an hour; a million tokens of answers cost "
         f"{_million(first, currency)}.",
         "",
     ]
@@ -102,7 +102,7 @@ def rate_offers_text(offers: Sequence[RateOffer], rate_per_s: float, currency: s
             (
                 offer_name(offer),
                 f"{offer.device_count_low:,} to {_or_no_end(offer.device_count_high)}",
-                money(offer.price_per_hour),
+                asked_price(offer.price_per_hour),
                 _spread(f"{rate:.3g}" for rate in rates),
                 format_seconds(offer.first_token_s),
                 format_seconds(offer.token_s),

@@ -13,11 +13,13 @@ from planner.choices import Choices
 from planner.cost import MILLION, SECONDS_PER_HOUR
 from planner.errors import PlannerError
 from planner.model_files import load_model
-from planner.offers import COUNTS
 from planner.records import dataclass
 from planner.served import Served
 from planner.serving import fitting_replica, replica_rate
 from planner.serving_question import MAX_DEVICES, ServingQuestion, replicas_for
+
+PARALLEL = (1, 2, 4, 8)
+"""How many cards of a replica are tried: each costs a search of its own, and others split few models evenly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ def find_rate_offers(
                 rate_per_s,
                 speed_engine,
             )
-            for parallel in COUNTS
+            for parallel in PARALLEL
         )
         enough = [each for each in tried if each is not None]
         if enough:

@@ -14,7 +14,7 @@ from planner.batching.trace import Lengths, synthetic_trace
 from planner.choices import Choices
 from planner.cli import main
 from planner.errors import BadFile, PlannerError, UnknownName
-from planner.offers import find_offers
+from planner.offers import cheapest_of_each, find_offers
 from planner.price_files import parse_prices, prices_toml
 from planner.price_text import rate_offers_text
 from planner.rate_offers import find_rate_offers
@@ -272,8 +272,18 @@ def test_a_split_that_an_engine_cannot_make_is_left_out_of_a_search(engine: str,
     assert sorted({option.tensor_parallel for option in options}) == splits
     asked = {"speed_engine": "vllm", "prompt_tokens": 500, "output_tokens": 100}
     offers = find_offers(choices, {"h100-sxm": 2.5}, **asked)
-    assert {offer.device_count for offer in offers} == {1, 2, 4, 8}
-    assert max(offer.tensor_parallel for offer in offers) == (1 if engine == "llama_cpp" else 2)
+    assert {offer.device_count for offer in offers} == set(range(1, 9))
+    assert max(offer.tensor_parallel for offer in offers) == max(splits)
+
+
+def test_three_cards_are_offered_where_two_are_too_slow() -> None:
+    prices, asked = {"rtx-4090": 1.0, "h100-sxm": 2.5}, replace(CHOICES, users=96)
+    lengths = {"speed_engine": "vllm", "prompt_tokens": 1_000, "output_tokens": 200}
+    two = next(offer for offer in find_offers(asked, {"rtx-4090": 1.0}, **lengths) if offer.device_count == 2)
+    found = find_offers(asked, prices, min_tokens_per_s=1.01 * two.tokens_per_s_user, **lengths)
+    cheapest = [(offer.device, offer.device_count) for offer in cheapest_of_each(found)]
+    assert cheapest == [("h100-sxm", 1), ("rtx-4090", 3)]
+    assert {offer.device_count for offer in found if offer.device == "rtx-4090"} == set(range(3, 9))
 
 
 def test_of_cards_that_cost_the_same_the_fewest_come_first() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from planner.cost_text import money, offer_name
+from planner.cost_text import asked_price, money, offer_name
 from planner.offers import Offer
 from planner.speed_text import count_users
 from planner.units import format_figure
@@ -95,7 +95,7 @@ def offer_bars(offers: Sequence[Offer], currency: str, ink: str = colours.INK) -
         {
             "label": f"{offer_name(offer)}: {format_figure(offer.tokens_per_s_user)} tokens/s each",
             "short": offer_name(offer),
-            "price": money(offer.price_per_hour, currency),
+            "price": asked_price(offer.price_per_hour, currency),
             "from": 0,
             "to": offer.price_per_hour,
             "text": index + 0.28,

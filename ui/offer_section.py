@@ -8,9 +8,17 @@ import streamlit as st
 from planner.answer import Answer
 from planner.architecture import Architecture
 from planner.choices import Choices
-from planner.cost_text import money, offer_million, offer_name, offer_pace, offer_sentence, offer_title
+from planner.cost_text import (
+    asked_price,
+    money,
+    offer_million,
+    offer_name,
+    offer_pace,
+    offer_sentence,
+    offer_title,
+)
 from planner.errors import PlannerError
-from planner.offers import Offer, find_offers
+from planner.offers import Offer, cheapest_of_each, find_offers
 from planner.performance_presets import example_prices
 from planner.price_files import of_known_speed, parse_prices, prices_toml
 from planner.units import format_figure, format_seconds
@@ -77,6 +85,7 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
     with place:
         if offers:
             _offer_figure(offers, currency)
+            st.caption("Of each card the number that is the cheapest; the table has the others.")
             _take(plan.choices, offers)
             _command(plan.choices, prices, request, least or 0.0, longest, engine, price.option)
         load = f"{answer.users:,} × {answer.context_tokens:,} tokens, new prompts all the time"
@@ -115,14 +124,15 @@ def _searched(
 
 
 def _offer_figure(offers: Sequence[Offer], currency: str) -> None:
+    drawn = tuple(cheapest_of_each(offers)[:SHOWN_OFFERS])
     figure(
         offer_bars,
-        tuple(offers[:SHOWN_OFFERS]),
+        drawn,
         currency,
         alt="; ".join(
-            f"{offer_name(offer)}: {money(offer.price_per_hour, currency)} an hour, "
+            f"{offer_name(offer)}: {asked_price(offer.price_per_hour, currency)} an hour, "
             f"{format_figure(offer.tokens_per_s_user)} tokens/s each"
-            for offer in offers[:SHOWN_OFFERS]
+            for offer in drawn
         )
         + ".",
         key="offers",
@@ -133,7 +143,7 @@ def _offer_figure(offers: Sequence[Offer], currency: str) -> None:
         cells=[
             (
                 offer_name(offer),
-                money(offer.price_per_hour),
+                asked_price(offer.price_per_hour),
                 f"{format_figure(offer.tokens_per_s_user)}\n{offer_pace(offer)}",
                 format_seconds(offer.time_to_first_token_s),
                 f"{money(offer.output_per_million)}\n{offer_million(offer)}",

@@ -91,7 +91,7 @@ def unused(arguments: argparse.Namespace) -> Unused:
         yield _MANY, "for one kind of card: it looks for the cheapest of a table, --prices FILE"
         yield ("context",), "where --prompt and --output say how long a request is"
         return
-    yield _ONE, "with --prices, which names the cards; replicas of 1, 2, 4 and 8 are tried"
+    yield _ONE, "with --prices, which names the cards; 1 to 8 of each are tried"
     if arguments.rate is None:
         yield of_rate, "without --rate"
     else:

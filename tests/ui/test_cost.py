@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
-from planner.cost_text import money
+from planner.cost_text import asked_price, money
 from planner.units import format_figure
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
@@ -51,7 +51,7 @@ def test_the_cheapest_cards_are_those_of_the_command_with_the_table(
     printed = json.loads(capsys.readouterr().out)
     first = printed[0]
     title = next(str(header.value) for header in app.header if "The cheapest that does it" in str(header.value))
-    assert title.endswith(f"{money(first['price_per_hour'], 'EUR')} an hour")
+    assert title.endswith(f"{asked_price(first['price_per_hour'], 'EUR')} an hour")
     pace = f"({format_figure(first['tokens_per_s_user_low'])} – {format_figure(first['tokens_per_s_user_high'])})"
     assert pace in words(app)
 
@@ -89,7 +89,7 @@ def test_the_cheapest_cards_of_a_table_in_the_link(open_app: OpenApp, tmp_path, 
     main(["cost", "--model", "llama-3.1-8b", "--prices", str(table), *asked, "--min-tokens-per-s", "20", "--json"])
     first = json.loads(capsys.readouterr().out)[0]
     title = next(str(header.value) for header in app.header if "cheapest" in str(header.value))
-    assert title.endswith(f"{money(first['price_per_hour'], 'EUR')} an hour")
+    assert title.endswith(f"{asked_price(first['price_per_hour'], 'EUR')} an hour")
     assert f"**{money(first['output_per_million'], 'EUR')}**" in words(app)
 
 
