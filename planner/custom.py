@@ -2,17 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
+from planner import presets
 from planner.architecture import Architecture
 from planner.errors import PlannerError
 from planner.model_files import CONFIG, read_config_text
 from planner.readers.json_text import parse_json
+from planner.readers.text_config import find_text
 
 TITLE = "Your model"
-MAX_CHARACTERS = 2_000
+MAX_CHARACTERS = 2_500
+"""Twice as many in a link, whose quotes and braces are written in three letters: servers take 8,000."""
 MAIN_KEYS = (
     "num_hidden_layers",
     "hidden_size",
@@ -62,13 +66,26 @@ def to_text(config: Mapping[str, object]) -> str:
 def split_config(config: Mapping[str, object]) -> tuple[dict[str, int | None], str, dict[str, object]]:
     """A config as the form shows it: the main fields, the ``model_type``, and the other keys.
 
-    Of a config with a text model inside, that one; its towers are left out, see ``left_out``.
+    Of a config with a text model inside, that one, with the sizes that its wrapper's class gives it; its towers are
+    left out, see ``left_out``. What the family spells otherwise has its usual name.
     """
-    inner = config.get("text_config")
-    if "hidden_size" not in config and isinstance(inner, Mapping):
-        config = {**inner, **{key: config[key] for key in _AROUND if key in config}}
-    fields = {key: value if isinstance(value := config.get(key), int) else None for key in MAIN_KEYS}
-    others = {key: value for key, value in config.items() if key != "model_type" and fields.get(key) is None}
+    spellings: Mapping[str, Sequence[str]] = {}
+    with suppress(PlannerError):  # what is typed so far may be no model
+        text = find_text(config, presets.knowledge())
+        spellings = text.family.aliases if text.family else {}
+        if text.place:
+            around = {key: config[key] for key in _AROUND if key in config}
+            lifted = {key: value for key, (value, _) in text.lifted.items()}
+            config = {**text.fallback, **text.table, **lifted, **around, "model_type": text.model_type}
+    others = {key: value for key, value in config.items() if key != "model_type"}
+    fields: dict[str, int | None] = dict.fromkeys(MAIN_KEYS)
+    for key in MAIN_KEYS:
+        for written in (key, *spellings.get(key, ())):
+            value = others.get(written)
+            if type(value) is int:
+                fields[key] = value
+                del others[written]
+                break
     return fields, str(config.get("model_type", "")), others
 
 

@@ -20,6 +20,8 @@ from planner.presets import find_model, load_preset, models
 from planner.weights import parameters
 
 BF16 = formats()["bf16"]
+TOO_LONG = "nemotron-super-49b"
+"""Its file describes each of 80 layers by itself."""
 
 
 def test_fields_and_other_keys_make_the_published_config() -> None:
@@ -51,28 +53,44 @@ def test_an_unknown_model_type_is_bounded_from_above() -> None:
     assert "dragonfly" in custom.warnings[0]
 
 
-@pytest.mark.parametrize("name", ["gemma-3-27b", "deepseek-v3", "mixtral-8x7b", "qwen3-next-80b-a3b"])
-def test_any_family_is_a_start(name: str) -> None:
-    preset = find_model(name)
-    fields, model_type, others = split_config(preset.published_config)
-    custom = read_custom(custom_text(fields, model_type, json.dumps(others)))
-    assert [layer.mixers for layer in custom.layers] == [layer.mixers for layer in load_preset(name).layers]
+def test_every_kind_of_config_is_a_start() -> None:
+    """Text model and towers are the whole model, its head tied or not and its missing sizes as the wrapper says.
+
+    Of each model_type the shortest config, whose class has to add most.
+    """
+    by_length = sorted(models(), key=lambda preset: -len(str(preset.config)))
+    kinds = {preset.config.get("model_type"): preset for preset in by_length}
+    for preset in kinds.values():
+        if preset.name == TOO_LONG or "nominal_parameters" in preset.config:
+            continue
+        whole, (fields, model_type, others) = load_preset(preset.name), split_config(preset.published_config)
+        custom = read_custom(custom_text(fields, model_type, to_text(others)))
+        assert fields["hidden_size"] == whole.hidden_size, preset.name
+        assert custom.layers == whole.layers, preset.name
+        assert parameters(custom) + sum(left_out(whole, custom).values()) == parameters(whole), preset.name
+        assert not left_out(custom, custom)
 
 
-@pytest.mark.parametrize("name", ["gemma-4-e2b", "qwen3.5-4b", "qwen3.5-9b", "llama-4-scout"])
-def test_what_a_form_leaves_out(name: str) -> None:
-    """Text model and towers are the whole model, its head tied or not as the wrapper says."""
-    whole, (fields, model_type, others) = load_preset(name), split_config(find_model(name).published_config)
-    custom = read_custom(custom_text(fields, model_type, json.dumps(others)))
-    lost = left_out(whole, custom)
-    assert sum(lost.values()) == parameters(whole) - parameters(custom)
-    assert "vision" in lost
-    assert not left_out(custom, custom)
+def test_a_form_leaves_towers_out() -> None:
+    whole, (fields, model_type, others) = load_preset("gemma-3-4b"), split_config(find_model("gemma-3-4b").config)
+    assert model_type == "gemma3_text"
+    assert fields["num_attention_heads"] == 8  # the wrapper's class says so, the file does not
+    assert set(left_out(whole, read_custom(custom_text(fields, model_type, to_text(others))))) == {
+        "vision",
+        "projector",
+    }
 
 
-def test_almost_every_preset_fits_into_a_link() -> None:
-    lengths = [len(to_text(preset.config)) for preset in models()]
-    assert sum(length > MAX_CHARACTERS for length in lengths) < len(lengths) / 10
+def test_what_a_family_spells_otherwise_has_its_usual_name() -> None:
+    """GPT-2 writes n_embd, n_layer and n_head."""
+    fields, _, others = split_config(find_model("gpt2").config)
+    assert (fields["hidden_size"], fields["num_hidden_layers"], fields["num_attention_heads"]) == (768, 12, 12)
+    assert not {"n_embd", "n_layer", "n_head"} & set(others)
+
+
+def test_every_other_preset_fits_into_a_link() -> None:
+    lengths = {preset.name: len(to_text(split_config(preset.published_config)[2])) for preset in models()}
+    assert [name for name, length in lengths.items() if length > MAX_CHARACTERS] == [TOO_LONG]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from planner.custom import (
 from planner.errors import PlannerError
 from planner.inspection import inspect_model
 from planner.readers.json_text import parse_json
+from planner.readers.nominal import NOMINAL_KEY
 from planner.units import format_rate
 from planner.weights import parameters
 from ui import form, own_config, page
@@ -63,8 +64,10 @@ def main() -> None:
     if said := own_config.problem():  # on a phone the sidebar, which says it too, is folded away
         st.warning(said, icon=":material/description:")
     st.header("Its shapes", anchor=False)
-    st.markdown("Filled in with the chosen model's. Change what you like: what comes of it stands below at once.")
-    _form(*_start(plan.choices.model))
+    start, model = _start(plan.choices.model)
+    whose = f"those of {model.title}" if model else "what was put in before"
+    st.markdown(f"Filled in with {whose}. Change what you like: what comes of it stands below at once.")
+    _form(start, model)
     page.next_links(
         ("ui/pages/plan.py", "Plan it", ":material/fact_check:"),
         ("ui/pages/cache.py", "What a conversation costs", ":material/stacked_bar_chart:"),
@@ -72,7 +75,10 @@ def main() -> None:
 
 
 def _start(model: str) -> tuple[Mapping[str, Any], Architecture | None]:
-    """What the form begins with: the custom config, else the chosen model's with that model, else the first one's."""
+    """What the form begins with: the custom config, else the chosen model's with that model, else the first one's.
+
+    A class of models has no config, and one long config does not fit into the form.
+    """
     text = st.session_state.get(own_config.CUSTOM, "").strip()
     if text:
         try:
@@ -82,7 +88,7 @@ def _start(model: str) -> tuple[Mapping[str, Any], Architecture | None]:
     for name in (model, form.model_names()[form.DEFAULTS["model"]]):
         if name in form.model_names().values():
             config = presets.find_model(name).published_config
-            if config.get("hidden_size") or config.get("text_config"):
+            if NOMINAL_KEY not in config and len(to_text(split_config(config)[2])) <= MAX_CHARACTERS:
                 return config, presets.load_preset(name)
     return {}, None
 
