@@ -9,7 +9,7 @@ from planner.calibration import CalibrationProfile
 from planner.choices import Chosen
 from planner.log_comparison import Compared
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import ALLOCATED, Start
+from planner.logs.readings import ALLOCATED, CACHE, Start
 from planner.units import format_bytes
 
 SAME_REQUEST = 0.02
@@ -65,7 +65,7 @@ def _other_request(start: Start, row: Compared | None) -> str:
 def _other_cache(start: Start, chosen: Chosen) -> str:
     """The same of llama.cpp, where it was the cache that no card had room for."""
     asked = start.most("allocation")
-    if asked is None or start.engine not in LLAMA_CPP or ALLOCATED not in start.settings:
+    if asked is None or start.engine not in LLAMA_CPP or start.settings.get(ALLOCATED) != CACHE:
         return ""
     budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
     requests = budget.rank.requests(chosen.workload.users)

@@ -65,7 +65,7 @@ def report_log(
     tries = printed_changes(start)
     unexplained = "" if chosen is None else still_fits(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
-        tries = would_start(start, told.choices, chosen.architecture, profile)
+        tries = would_start(start, told.choices, chosen.architecture, profile) or tries
     doubts = (doubt, unexplained, unmeasured, went_on(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(

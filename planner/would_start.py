@@ -14,7 +14,7 @@ from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
-from planner.printed_changes import freed_words, taken_by_others
+from planner.printed_pools import freed_words, taken_by_others
 from planner.tuning import OF_THE_CARD, SEQUENCES, SHARES, UTILISATIONS, share_of, with_setting, without_settings
 from planner.units import format_bytes, parse_bytes
 from planner.weights import identity
@@ -43,7 +43,7 @@ def would_start(
     if start.failure is None:
         return ()
     failed = Failed(choices=choices, architecture=architecture, profile=profile)
-    before = failed.ask(choices)
+    as_planned = before = failed.ask(choices)
     if start.failure.kind in UNEXPLAINED and before.fits:
         return ()
     if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
@@ -57,7 +57,7 @@ def would_start(
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
                 tried[kind] = _perhaps(found) if is_unknown else found
-    freed = _freed(start, failed, before)
+    freed = _freed(start, failed, as_planned)
     return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
 
 

@@ -155,6 +155,8 @@ FORMAT = Format(
             fails="memory",
         ),
         pattern("cache", rf"failed to allocate buffer for (?P<set__{ALLOCATED}>kv cache)", fails="memory"),
+        pattern("compute", rf"failed to allocate (?P<set__{ALLOCATED}>compute) ", fails="memory"),
+        pattern("loading", rf"error loading (?P<set__{ALLOCATED}>model): unable to allocate", fails="memory"),
         pattern("unable", r"unable to allocate \S{1,40} buffer", fails="memory"),
         pattern("loading", r"error loading model\b", fails="other"),
         pattern("failed", r"failed to (?:load model|create context)\b", fails="other"),

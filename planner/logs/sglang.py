@@ -84,6 +84,12 @@ FORMAT = Format(
             r"(?:\. Current value: \S{0,40}?mem_fraction_static=<set__mem_fraction_static>)?",
             fails="pool",
         ),
+        pattern(
+            "unbalanced",
+            r"memory capacity is unbalanced\. Some GPUs may be occupied by other processes"
+            r"(?:\.? {1,4}\w{1,40}=<free__gib>)?",
+            fails="free",
+        ),
         pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool", is_weak=True),
         pattern(
             "leave",

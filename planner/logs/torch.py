@@ -8,6 +8,8 @@ from planner.logs.ranks import rank
 
 _CARD = r"(?P<set__device>(?:NVIDIA|AMD|Tesla|GeForce|Quadro|RTX|Radeon|Intel)[\w .()+/-]{2,60}?)"
 
+_OTHER = r"Process \d{1,9} has <others__printed> (?P<unit__>[KMG]iB) memory in use"
+
 FORMAT = Format(
     engine="transformers",
     rank=rank,
@@ -26,6 +28,9 @@ FORMAT = Format(
         ),
         pattern("capacity", r"\(GPU \d{1,3}; <card__gib> GiB total capacity"),
         pattern("capacity", r"already allocated; <left__printed> (?P<unit__>[KMG]iB|bytes) free"),
+        # Named beside itself, a process is another; a container's own has a number that the container does not know.
+        pattern("Process", rf"{_OTHER}.{{0,800}}?this process has"),
+        pattern("Process", rf"this process has SIZE [KMG]iB memory in use\. {_OTHER}"),
         pattern("GPU", rf"\bGPU \d{{1,3}}: {_CARD}(?: \(UUID.{{0,60}})?$", is_weak=True),
         pattern("NVIDIA", rf"\|? {{1,4}}\d{{1,3}} {{1,4}}{_CARD} {{1,20}}(?:On|Off) ", is_weak=True),
         pattern("NVIDIA", rf"\b\d{{1,3}}: {_CARD} <card__mib>MiB$", is_weak=True),

@@ -157,6 +157,8 @@ FORMAT = Format(
             r"desired GPU memory utilization \(<set__gpu_memory_utilization>, <budget__gib> GiB\)",
             fails="free",
         ),
+        pattern("profiling", r"Error in memory profiling\. Initial free memory <free__gib> GiB", fails="free"),
+        pattern("profiling", r"Error in memory profiling\. Initial used memory", fails="free"),
         pattern(
             "exceeds",
             r"(?:max_num_seqs \(<set__max_num_seqs>\) )?exceeds available Mamba cache blocks "

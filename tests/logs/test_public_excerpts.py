@@ -82,7 +82,9 @@ def test_what_is_offered_once_it_is_said(excerpt: Excerpt) -> None:
         offered = {one.option for one in found.would_start if one.starts == are_sure}
         assert set(options) <= offered
     assert not excerpt.doubts or found.notes[0].startswith(excerpt.doubts)
-    if not excerpt.failure or excerpt.doubts:
+    if excerpt.doubts:
+        assert not any(one.choices or one.starts for one in found.would_start)
+    elif not excerpt.failure:
         assert found.would_start == ()
 
 

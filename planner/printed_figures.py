@@ -1,0 +1,71 @@
+"""Changes that follow from a log alone: an engine's options for a share of the card, and for more cards."""
+
+from collections.abc import Iterator
+
+from planner.log_shortage import share_above
+from planner.log_try import PLANNER, Try
+from planner.logs.readings import Start
+from planner.units import format_bytes
+
+LARGEST_SHARE = 0.98
+MARGIN = 0.01
+"""Of the card: what a share is moved further than the printed figures ask for."""
+VLLM_SHARE = "--gpu-memory-utilization"
+SHARES = {"vllm": VLLM_SHARE, "sglang": "--mem-fraction-static"}
+"""By engine, its option for the share of the card; the setting is called the same."""
+TENSOR_PARALLEL = {
+    "vllm": ("tensor_parallel_size", "--tensor-parallel-size"),
+    "sglang": ("tp_size", "--tp-size"),
+    "tensorrt_llm": ("tp_size", "--tp_size"),
+    "lmdeploy": ("tp", "--tp"),
+}
+"""By engine, its setting and its option for the number of cards that share every layer."""
+
+
+def change(text: str, option: str, starts: bool = True, says: str = PLANNER, tokens: int | None = None) -> Try:
+    """A change that no plan has tried: *starts* where the printed figures alone say that it is enough."""
+    return Try(change=text, option=option, says=says, starts=starts, max_context_tokens=tokens)
+
+
+def printed_share(start: Start) -> float | None:
+    """The engine's share of the card, as printed."""
+    name = SHARES.get(start.engine, "").removeprefix("--").replace("-", "_")
+    try:
+        share = float(start.settings.get(name, ""))
+    except ValueError:
+        return None
+    return share if 0 < share <= 1 else None
+
+
+def printed_number(start: Start, setting: str) -> int | None:
+    """A setting that is a whole number above 0, as printed."""
+    text = start.settings.get(setting, "").replace(",", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 and int(text) else None
+
+
+def larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterator[Try]:
+    """vLLM's share of a card whose size is printed, for *more_bytes* of cache."""
+    card, share = start.most("card"), printed_share(start)
+    if card is None or share is None:
+        return
+    higher = share_above(share + more_bytes / card.value)
+    free = start.least("free")
+    limit = LARGEST_SHARE if free is None else min(LARGEST_SHARE, free.value / card.value)
+    if higher <= limit:
+        more = format_bytes(round((higher - share) * card.value))
+        yield change(f"{higher:g} of the card instead of {share:g}: {more} more", f"{VLLM_SHARE} {higher:g}", starts)
+
+
+def half_the_weights(start: Start) -> Iterator[Try]:
+    """A format that the engine itself makes while it loads, where it is told of no other."""
+    if start.engine in SHARES and start.settings.get("quantization", "None") == "None":
+        yield change("Weights in fp8, half the bytes of 16 bit", "--quantization fp8", starts=False)
+
+
+def twice_the_cards(start: Start) -> Iterator[Try]:
+    """Each card holds half of the weights then."""
+    if start.engine not in TENSOR_PARALLEL:
+        return
+    setting, option = TENSOR_PARALLEL[start.engine]
+    number = 2 * (printed_number(start, setting) or 1)
+    yield change(f"{number} cards, each with half as much of the weights", f"{option} {number}", starts=False)

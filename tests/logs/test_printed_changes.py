@@ -1,0 +1,157 @@
+"""What a log alone suggests, where it names no model or no card: by what there was no room for."""
+
+import pytest
+
+from planner.choices import Choices
+from planner.log_report import LogReport, report_log
+from planner.logs.read import read_log
+from tests.logs.test_public_excerpts import Excerpt, excerpts
+
+
+def report(text: str, **given: str) -> LogReport:
+    return report_log(read_log(text), Choices(**{"model": "", "engine": ""} | given))
+
+
+def options(text: str) -> list[str]:
+    return [one.option for one in report(text).would_start]
+
+
+@pytest.mark.parametrize("excerpt", excerpts(), ids=lambda excerpt: excerpt.source)
+def test_every_failure_that_is_about_memory_has_something_to_try(excerpt: Excerpt) -> None:
+    if excerpt.failure not in ("", "other"):
+        assert excerpt.report().would_start
+
+
+NO_BLOCKS = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.\n"
+
+
+def test_vllm_without_room_for_a_cache_and_without_a_word_on_the_card() -> None:
+    assert options("# GPU blocks: 0, # CPU blocks: 256\n" + NO_BLOCKS) == [
+        *("--gpu-memory-utilization 0.95", "--quantization fp8", "--tensor-parallel-size 2")
+    ]
+
+
+def test_vllm_as_many_gib_into_main_memory_as_are_short_and_one_for_the_cache() -> None:
+    """2.77 GiB short: 3, and 1; with 0.95 − 0.92 of the card, the newest default, it would have to have 92.33 GiB."""
+    found = report("INFO [gpu_worker.py:298] Available KV cache memory: -2.77 GiB\n" + NO_BLOCKS).would_start
+    assert "--cpu-offload-gb 4" in [one.option for one in found]
+    assert "92.33 GiB" in found[0].change
+    assert not any(one.starts for one in found)
+
+
+def test_twice_the_cards_that_there_were() -> None:
+    line = "INFO engine.py: Initializing an LLM engine (v0.8.5) with config: tensor_parallel_size=4, quantization=awq\n"
+    assert "--tensor-parallel-size 8" in options(line + NO_BLOCKS)
+    assert "--quantization fp8" not in options(line + NO_BLOCKS)
+
+
+FULL = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("", ["--mem-fraction-static 0.95", "--tp-size 2"]),
+        (" Current value: mem_fraction_static=0.9", ["--mem-fraction-static 0.95", "--tp-size 2"]),
+        (" Current value: mem_fraction_static=0.2", ["--mem-fraction-static 0.85"]),
+    ],
+)
+def test_sglang_takes_a_larger_share_than_it_did(said: str, found: list[str]) -> None:
+    assert options(FULL + said) == found
+
+
+OOM = "ggml_backend_cuda_buffer_type_alloc_buffer: allocating {} MiB on device 0: cudaMalloc failed: out of memory\n"
+
+
+def test_llama_cpp_lays_as_many_layers_on_the_card_as_were_free() -> None:
+    """33 layers of 16 GiB, 9 free, 1 kept: 33 × 8 / 16 = 16."""
+    text = (
+        "using device CUDA0 (NVIDIA GeForce RTX 3080) - 9216 MiB free\n"
+        "load_tensors: offloaded 33/33 layers to GPU\n" + OOM.format("16384.00")
+    )
+    text += "llama_model_load: error loading model: unable to allocate CUDA0 buffer\n"
+    assert options(text)[0] == "--n-gpu-layers 16"
+    assert "--fit on" in options(text)
+
+
+def test_llama_cpp_keeps_fewer_cells_where_the_cache_had_no_room() -> None:
+    """8 GiB free, 4 of weights, 8 asked for: half of them; and half the bytes in each."""
+    text = (
+        "using device CUDA0 (NVIDIA GeForce RTX 3070) - 8192 MiB free\n"
+        "load_tensors:        CUDA0 model buffer size =  4096.00 MiB\n"
+        "llama_context: n_ctx         = 65536\n" + OOM.format("8192.00")
+    )
+    text += "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n"
+    assert options(text) == ["--ctx-size 32768", "--flash-attn on --cache-type-k q8_0 --cache-type-v q8_0"]
+
+
+def test_llama_cpp_computes_less_at_once_where_a_step_had_no_room() -> None:
+    text = "llama_context: n_ubatch      = 2048\nllama_context: flash_attn    = enabled\n" + OOM.format("900.00")
+    text += "graph_reserve: failed to allocate compute buffers\n"
+    assert options(text) == ["--ubatch-size 512"]
+
+
+def test_ollama_is_told_in_its_own_words() -> None:
+    text = (
+        'level=ERROR source=sched.go:489 msg="error loading llama server" error="llama runner process has terminated: '
+        'cudaMalloc failed: out of memory"\n'
+        "level=DEBUG source=sched.go:491 runner.name=registry.ollama.ai/library/unheard-of:14b runner.inference=cuda "
+        "runner.parallel=2 runner.model=sha256-1 runner.num_ctx=8192\n"
+    )
+    assert options(text)[:3] == [
+        *("OLLAMA_NUM_PARALLEL=1", "PARAMETER num_ctx 2048", "OLLAMA_FLASH_ATTENTION=1 OLLAMA_KV_CACHE_TYPE=q8_0")
+    ]
+    assert not [option for option in options(text) if option.startswith("-")]
+
+
+TORCH = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.57 GiB "
+    "of which 594.88 MiB is free. {}Of the allocated memory 9.21 GiB is allocated by PyTorch."
+)
+OTHER = "Process 4711 has 12.50 GiB memory in use. "
+ITSELF = "Including non-PyTorch memory, this process has 10.49 GiB memory in use. "
+
+
+@pytest.mark.parametrize("processes", [OTHER + ITSELF, ITSELF + OTHER])
+def test_another_process_that_an_error_names_is_to_end(processes: str) -> None:
+    found = report("INFO [model.py:1] vLLM API server version 0.11.0\n" + TORCH.format(processes))
+    assert ("others", 12.5 * 2**30) in [(row.name, row.value) for row in found.readings]
+    assert "End what else is on the card, of which 12.50 GiB" in found.would_start[-1].change
+
+
+def test_the_only_process_is_not_another() -> None:
+    """A container does not know its own processes by the numbers that the driver has for them."""
+    for processes in (OTHER, ITSELF):
+        found = report("INFO [model.py:1] vLLM API server version 0.11.0\n" + TORCH.format(processes))
+        assert not any("End what else" in one.change for one in found.would_start)
+
+
+def test_what_was_not_free_before_loading_is_to_end_where_it_is_more_than_a_desktop() -> None:
+    """llama.cpp prints what is free of a card as it comes to it: 16 of 24 GiB are another's, 1 of 24 is a screen."""
+    lines = (
+        "  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes, VRAM: 24564 MiB\n"
+        "using device CUDA0 (NVIDIA GeForce RTX 4090) - {} MiB free\n" + OOM.format("12000.00")
+    )
+    assert any("15.99 GiB were not free" in one.change for one in report(lines.format(8192)).would_start)
+    assert not any("not free" in one.change for one in report(lines.format(23540)).would_start)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ValueError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. "
+        "min_per_gpu_memory=10.5, local_gpu_memory=78.9, local_gpu_memory * 0.9=71.01",
+        "AssertionError: Error in memory profiling. Initial free memory 70.11 GiB, current free memory 71.22 GiB.",
+    ],
+)
+def test_cards_that_are_not_free_are_to_be_freed(line: str) -> None:
+    found = report(line)
+    assert found.failure is not None
+    assert found.failure.kind == "free"
+    assert [one.change for one in found.would_start if one.change.startswith("End what else is on the card")]
+
+
+def test_main_memory_is_freed_or_less_of_it_is_asked_for() -> None:
+    found = report('error="model requires more system memory (12.5 GiB) than is available (9.5 GiB)"').would_start
+    assert "3.00 GiB more of main memory" in found[0].change
+    assert found[0].starts
