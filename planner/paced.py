@@ -10,10 +10,11 @@ from planner.engines import find_engine
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
 from planner.links import find_link
-from planner.performance_presets import find_speed_constants, kernels_of
+from planner.performance_presets import find_speed_constants, host_time, kernels_of, servers
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate
+from planner.speed.host import calibrated_without_graphs, without_graphs
 from planner.speed.measured import measured_constants, measured_device
 from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
@@ -76,10 +77,8 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
         if not alone:
             peak_per_s(model)  # refuses a card whose rate is not known
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
-        if measured:
-            points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
-            constants = calibrate(constants, points)
-        return Paced(model=model, constants=constants, is_measured=False)
+        points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
+        return Paced(model=model, constants=_for_machine(constants, deployment, points), is_measured=False)
     if measured:
         raise PlannerError("The profile says how fast this machine is: leave --measured out.")
     profile.check(deployment.subject(chosen.architecture.name))
@@ -95,6 +94,14 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
         constants=measured_constants(deployment.engine, device, profile.speed, source),
         is_measured=True,
     )
+
+
+def _for_machine(constants: SpeedConstants, deployment: Deployment, points: Sequence[Measured]) -> SpeedConstants:
+    """*constants* with what was measured, and with the host's time where the plan's engine does without graphs."""
+    host = host_time()
+    if constants.engine in servers() and host.setting(deployment.settings.values):
+        return calibrated_without_graphs(constants, host, points) if points else without_graphs(constants, host)
+    return calibrate(constants, points) if points else constants
 
 
 def _point(model: Model, rate: MeasuredRate, context_tokens: int) -> Measured:

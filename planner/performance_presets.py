@@ -12,6 +12,7 @@ from planner.paging import PublishedPaging
 from planner.preset_files import PRESETS, build, load_toml
 from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
+from planner.speed.host import HostTime
 from planner.speed.rates import Kernels
 
 
@@ -44,6 +45,11 @@ def expert_rows() -> int:
     """Rows that a server's kernels compute at least for each expert that a step meets."""
     found: int = _speed()["arithmetic"]["expert_rows"]
     return found
+
+
+def host_time() -> HostTime:
+    """How long hosts take where an engine does without CUDA graphs."""
+    return build(HostTime, _speed()["without_graphs"], "speed_families.toml: without_graphs")
 
 
 def speculation_overhead() -> DraftOverhead:

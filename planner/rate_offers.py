@@ -130,7 +130,7 @@ def _tried(
     most = replica_rate(replica, question)
     if most.outcome is None:
         return None
-    slower = 1 + replica.constants.p90_error
+    slower = 1 + replica.constants.widest_error
     if most.is_hardly_any and replica_rate(replica, question, slower).rate_per_s == 0:
         return None
     return _Replica(price=price, replicas=replicas_for(rate_per_s, most.rate_per_s), served=replica, most=most)
@@ -141,7 +141,7 @@ def _rate_offer(
 ) -> RateOffer:
     """As many replicas as the rate needs and *spare_replicas* more; at the ends of the range too."""
     assert found.most.outcome is not None
-    error = found.served.constants.p90_error
+    error = found.served.constants.widest_error
     slow, fast = (replica_rate(found.served, question, slower).rate_per_s for slower in (1 + error, 1 / (1 + error)))
     cards = found.served.model.deployment.tensor_parallel
     replicas = found.replicas + spare_replicas

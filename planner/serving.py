@@ -117,7 +117,7 @@ def _fits(replica: Served, question: ServingQuestion) -> bool:
 
 def _together(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:
     """Each replica computes prompts and decodes."""
-    error = replica.constants.p90_error
+    error = replica.constants.widest_error
     found, slow, fast = (replica_rate(replica, question, slower) for slower in (1.0, 1 + error, 1 / (1 + error)))
     rate, outcome, left = found.rate_per_s, found.outcome, bare.replicas - lost
     inside_s = question.think_s if outcome is None else outcome.latency.mean_s + question.think_s
@@ -140,7 +140,7 @@ def _together(bare: ServingOption, replica: Served, question: ServingQuestion, l
 
 def _apart(bare: ServingOption, replica: Served, question: ServingQuestion, lost: int) -> ServingOption:
     """The best split into replicas for prompts and replicas for the rest."""
-    error = replica.constants.p90_error
+    error = replica.constants.widest_error
     stages = [_stages(replica, question, slower) for slower in (1.0, 1 + error, 1 / (1 + error))]
     split, slow, fast = (best_split(bare.replicas, *pair) for pair in stages)
     prefill, decode = stages[0]

@@ -161,7 +161,7 @@ def setting(plan: ServerPlan, wish: Wish, server: ServerWish, pace_wish: PaceWis
         own=server.own,
         shape=server.shape,
         step_time=replica.step_time,
-        error=replica.constants.p90_error,
+        error=replica.constants.widest_error,
         rate=rate,
         pace=pace,
         notes=(*replica.shape.notes, *_beyond_memory(plan.answer, server.slots)),

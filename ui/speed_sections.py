@@ -74,7 +74,7 @@ def knee_section(pace: Pace, result: SpeedAnswer, target: float) -> None:
         wide_only=(2, 5),
         own=next(index for index, point in enumerate(points) if point.users == result.users),
     )
-    st.caption(error_sentence(result, pace.constants.p90_error, pace.is_calibrated))
+    st.caption(error_sentence(result, pace.constants.widest_error, pace.is_calibrated))
 
 
 def phases_section(pace: Pace, prompt: int) -> None:

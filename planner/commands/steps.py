@@ -71,6 +71,6 @@ def planned_steps(arguments: argparse.Namespace, trace: Trace) -> Steps:
         times=found.step_time,
         shape=found.shape,
         pool_blocks=held if asked is None else asked,
-        error=found.constants.p90_error,
+        error=found.constants.widest_error,
         warnings=(*found.shape.notes, *beyond_model(architecture, longest_tokens(trace))),
     )

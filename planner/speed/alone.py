@@ -1,9 +1,9 @@
 """One user's answers on a device whose arithmetic rate is not known: they wait for memory, whatever it computes."""
 
 from planner.records import dataclass
-from planner.speed.answer import Rate, rate_of, step_seconds
+from planner.speed.answer import Rate, rate_of
 from planner.speed.cautions import cautions
-from planner.speed.constants import Parts, Seconds, SpeedConstants, parts
+from planner.speed.constants import Parts, Seconds, SpeedConstants, parts, step_seconds
 from planner.speed.work import Model, decode_work, kv_bytes_read, no_arithmetic, weight_bytes_read
 
 

@@ -6,11 +6,10 @@ from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speed.cautions import cautions
-from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, with_range
+from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, step_seconds, sum_seconds
 from planner.speed.operations import operations_per_prompt_token
 from planner.speed.work import (
     Model,
-    Work,
     decode_work,
     kv_bytes_read,
     link_s_per_token,
@@ -130,11 +129,6 @@ def speed(
     )
 
 
-def step_seconds(work: Work, constants: SpeedConstants) -> Seconds:
-    """A step's time with the range of its constants."""
-    return with_range(parts(work, constants).total_s, work.ceiling_s, constants.p90_error)
-
-
 def prompt_seconds(
     model: Model,
     constants: SpeedConstants,
@@ -178,7 +172,7 @@ def prompt_seconds(
         read_s=sum(step.read_s for step in steps),
         arithmetic_s=sum(step.arithmetic_s for step in steps),
     )
-    return whole, with_range(whole.total_s, sum(work.ceiling_s for work in works), own.p90_error)
+    return whole, sum_seconds([step_seconds(work, own) for work in works])
 
 
 def curve(
@@ -208,7 +202,8 @@ def knee_users(model: Model, constants: SpeedConstants, context_tokens: int) -> 
 def step_time(model: Model, constants: SpeedConstants, slots: int, context_tokens: int) -> StepTime:
     """The same model for the simulator: a table by sequences, and slopes for cached and prompt tokens.
 
-    Caches are taken to grow evenly up to *context_tokens*; windows do not, but their part is small.
+    Caches are taken to grow evenly up to *context_tokens*; windows do not, but their part is small. What steps wait for
+    a host is that of the middle of it.
     """
     own = for_prefill(constants, model.arithmetic)
     bandwidth = model.bandwidth_bytes_per_s * constants.read_efficiency
@@ -216,12 +211,24 @@ def step_time(model: Model, constants: SpeedConstants, slots: int, context_token
     prompt_s = operations_per_prompt_token(model.architecture) / rate
     prompt_s += link_s_per_token(model) / constants.link_efficiency
     kv_s = kv_bytes_read(model, context_tokens) / context_tokens / bandwidth
-    table = [_point(model, constants, 0, max(1, sequences)).step_s for sequences in range(slots + 1)]
+    card = constants.without_host()
+    table = [
+        _point(model, card, 0, users).step_s + _waiting_s(model, constants, users, context_tokens // 2)
+        for users in (1, *range(1, slots + 1))
+    ]
     return StepTime(
         by_sequences=tuple(round(seconds * TICKS_PER_S) for seconds in table),
         per_context_token=round(kv_s * TICKS_PER_S),
         per_prompt_token=round(prompt_s * TICKS_PER_S),
     )
+
+
+def _waiting_s(model: Model, constants: SpeedConstants, users: int, context_tokens: int) -> float:
+    """How much longer a step takes for the host."""
+    if not constants.host_layer_s:
+        return 0.0
+    alone = _point(model, constants.without_host(), context_tokens, users).step_s
+    return _point(model, constants, context_tokens, users).step_s - alone
 
 
 def _point(model: Model, constants: SpeedConstants, context_tokens: int, users: int) -> BatchPoint:

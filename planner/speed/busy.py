@@ -3,8 +3,8 @@
 from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speed.answer import MAX_BATCH, Rate, rate_of, step_seconds
-from planner.speed.constants import Seconds, SpeedConstants
+from planner.speed.answer import MAX_BATCH, Rate, rate_of
+from planner.speed.constants import Seconds, SpeedConstants, step_seconds
 from planner.speed.work import Model, decode_work
 
 
@@ -34,8 +34,7 @@ def busy(model: Model, constants: SpeedConstants, users: int, prompt_tokens: int
     context_tokens = mean_context_tokens(prompt_tokens, output_tokens)
     share = prompt_tokens / output_tokens
     token, step = (
-        step_seconds(decode_work(model, users, context_tokens, each), constants)
-        for each in ((users - 1) / users * share, share)
+        _mean_step(model, constants, users, context_tokens, each) for each in ((users - 1) / users * share, share)
     )
     return Busy(
         users=users,
@@ -46,6 +45,23 @@ def busy(model: Model, constants: SpeedConstants, users: int, prompt_tokens: int
         tokens_per_s_user=rate_of(1, token),
         tokens_per_s=rate_of(users, step),
         prompt_tokens_per_s=rate_of(users * share, step),
+    )
+
+
+def _mean_step(
+    model: Model, constants: SpeedConstants, users: int, context_tokens: int, prompt_share: float
+) -> Seconds:
+    """Prompts come in few steps, many tokens at once: what the others wait for their host is on top of it."""
+    found = step_seconds(decode_work(model, users, context_tokens, prompt_share), constants.without_host())
+    if not constants.host_layer_s:
+        return found
+    work = decode_work(model, users, context_tokens)
+    card, whole = step_seconds(work, constants.without_host()), step_seconds(work, constants)
+    return Seconds(
+        value_s=found.value_s + whole.value_s - card.value_s,
+        low_s=found.low_s + whole.low_s - card.low_s,
+        high_s=found.high_s + whole.high_s - card.high_s,
+        ceiling_s=found.ceiling_s,
     )
 
 

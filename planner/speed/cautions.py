@@ -3,7 +3,7 @@
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
 from planner.speed.work import Model
-from planner.units import format_rate
+from planner.units import format_rate, format_seconds
 
 LONG_EXCHANGE_S = 1e-5
 """Links that take longer for an exchange are known from few readings."""
@@ -26,6 +26,8 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
         found.append(
             f"How long cards take to exchange results over {model.link.title} is known from one machine alone."
         )
+    if constants.host_layer_s:
+        found.append(_host(constants))
     if constants.note:
         found.append(constants.note)
     if deployment.pipeline_parallel > 1:
@@ -53,6 +55,15 @@ def _from_other_kinds(model: Model, constants: SpeedConstants) -> str:
     if deployment.on_cpu:
         sentence += " Those are all cards; a processor gets less out of its memory, above all with experts."
     return f"{sentence} One measured point narrows it."
+
+
+def _host(constants: SpeedConstants) -> str:
+    layer_s, factor = constants.host_layer_s, 1 + constants.host_p90_error
+    least, most = format_seconds(layer_s / factor), format_seconds(layer_s * factor)
+    return (
+        "Without CUDA graphs the host starts each layer's work itself, and no step is quicker than it does: about "
+        f"{format_seconds(layer_s)} a layer ({least} to {most}, hosts differ). Graphs spare that wait."
+    )
 
 
 def _stated_bandwidth(stated: int, own: int | None) -> str:

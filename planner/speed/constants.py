@@ -1,5 +1,6 @@
 """Constants of an engine on a family of devices, and the time of a step by them."""
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from planner.errors import PlannerError
@@ -20,7 +21,8 @@ class SpeedConstants:
     for models with a mixture of experts, each of which computes at least *expert_rows* rows. *hidden_rows*: so many
     rows are computed while their weights are read; 1 where constants were fitted to single users' answers, whose time
     has it in *read_efficiency*. *family* ``any``: for families without constants of their own. *calibrated_by*: how
-    many points of the machine itself. *note*: what a user should know of the range.
+    many points of the machine itself. *note*: what a user should know of the range. *host_layer_s*: what the host takes
+    to start a layer's work where it does so itself, without graphs, 0 where it does not; *host_p90_error*: its range.
     """
 
     engine: str
@@ -44,6 +46,8 @@ class SpeedConstants:
     readings: int = 0
     calibrated_by: int = 0
     note: str = ""
+    host_layer_s: float = 0.0
+    host_p90_error: float = 0.0
 
     def __post_init__(self) -> None:
         shares = (self.read_efficiency, self.arithmetic_efficiency, self.link_efficiency)
@@ -54,6 +58,15 @@ class SpeedConstants:
                 )
         if self.layer_s < 0 or not 0 <= self.median_error <= self.p90_error:
             raise PlannerError(f"Constants of {self.engine} on {self.family} are negative or out of order.")
+
+    def without_host(self) -> "SpeedConstants":
+        """The card alone."""
+        return replace(self, host_layer_s=0.0) if self.host_layer_s else self
+
+    @property
+    def widest_error(self) -> float:
+        """The range of steps of which it is not known whether they wait for the host."""
+        return max(self.p90_error, self.host_p90_error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +99,32 @@ class Parts:
 
 
 def parts(work: Work, constants: SpeedConstants) -> Parts:
-    """t = c·L + 2·L·x + sent ÷ (link · η) + bytes ÷ (bandwidth · e) + operations ÷ (rate · m).
+    """t = c·L + 2·L·x + sent ÷ (link · η) + bytes ÷ (bandwidth · e) + operations ÷ (rate · m), and at least h·L.
 
-    The second and third where devices share each layer: an exchange takes x over their link.
+    The second and third where devices share each layer: an exchange takes x over their link. The last where the host
+    starts each layer: it runs ahead of a slow card, and a quick one waits for it.
     """
-    return Parts(
+    found = Parts(
         layers_s=constants.layer_s * work.layers,
         links_s=work.exchange_s + work.link_s / constants.link_efficiency,
         read_s=work.read_s / constants.read_efficiency,
         arithmetic_s=rounded_arithmetic_s(work, constants) / constants.arithmetic_efficiency,
+    )
+    waits_s = constants.host_layer_s * work.layers - found.total_s
+    return replace(found, layers_s=found.layers_s + waits_s) if waits_s > 0 else found
+
+
+def step_seconds(work: Work, constants: SpeedConstants) -> Seconds:
+    """A step's time with the range of its constants; of a host that starts each layer it has a range of its own."""
+    if not constants.host_layer_s:
+        return with_range(parts(work, constants).total_s, work.ceiling_s, constants.p90_error)
+    card = step_seconds(work, constants.without_host())
+    host = with_range(constants.host_layer_s * work.layers, work.ceiling_s, constants.host_p90_error)
+    return Seconds(
+        value_s=max(card.value_s, host.value_s),
+        low_s=max(card.low_s, host.low_s),
+        high_s=max(card.high_s, host.high_s),
+        ceiling_s=work.ceiling_s,
     )
 
 
@@ -102,6 +132,11 @@ def rounded_arithmetic_s(work: Work, constants: SpeedConstants) -> float:
     """At the full rate, the rows of each expert rounded up: kernels compute so many at least; less hidden rows."""
     computed_s = max(0.0, work.arithmetic_s - constants.hidden_rows * work.row_s)
     return computed_s + max(0.0, constants.expert_rows * work.expert_row_s - work.expert_s)
+
+
+def sum_seconds(steps: Sequence[Seconds]) -> Seconds:
+    """One step after another."""
+    return Seconds(**{each.name: sum(getattr(step, each.name) for step in steps) for each in fields(Seconds)})
 
 
 def for_prefill(constants: SpeedConstants, arithmetic: Arithmetic | None) -> SpeedConstants:

@@ -8,7 +8,7 @@ from planner.draft import head_layer
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speculation import DraftOverhead, check_draft, expected_tokens, speedup_range
-from planner.speed.constants import SpeedConstants
+from planner.speed.constants import SpeedConstants, step_seconds
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work, prepare_speed, verify_work
 
@@ -67,7 +67,8 @@ def speculate_together(
     if draft_cost is not None:
         check_draft(draft_cost=draft_cost)
     step = decode_work(model, users, context_tokens)
-    step_s = predicted_s(step, constants)
+    without = step_seconds(step, constants)
+    step_s = without.value_s
     verify_s = predicted_s(verify_work(model, users, context_tokens, draft_tokens), constants)
     one_s = step_s * (draft_cost or 0.0)
     if draft is not None:
@@ -77,7 +78,7 @@ def speculate_together(
     speedup = tokens * step_s / (verify_s + draft_tokens * one_s + besides_s) if draft_tokens else 1.0
     error = overhead.p90_error if draft_tokens else 0.0
     low, high = speedup_range(speedup, error, tokens)
-    either = math.hypot(math.log1p(error), math.log1p(constants.p90_error))
+    either = math.hypot(math.log1p(error), math.log(without.high_s / without.value_s))
     return BatchSpeculation(
         users=users,
         acceptance=acceptance,

@@ -3,8 +3,8 @@
 from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
-from planner.speed.answer import MAX_BATCH, Rate, prompt_seconds, rate_of, step_seconds
-from planner.speed.constants import Parts, Seconds, SpeedConstants, parts
+from planner.speed.answer import MAX_BATCH, Rate, prompt_seconds, rate_of
+from planner.speed.constants import Parts, Seconds, SpeedConstants, parts, step_seconds
 from planner.speed.work import Model, decode_work, kv_bytes_read, weight_bytes_read
 
 STEPS_PER_OCTAVE = 4
