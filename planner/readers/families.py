@@ -10,7 +10,7 @@ from planner.readers.mixers import MIXERS
 from planner.readers.structure import CHOICES, LayerKind, Structure
 
 _TEXTS = ("source", "retrieved", "refused", "same_as", "note", "nested_model_type")
-_TOWERS = ("vision", "audio", "projector")
+_TOWERS = ("vision", "audio", "speech", "projector")
 _TABLES = (
     "classes",
     "lifted",

@@ -108,6 +108,14 @@ def merged_two_layers(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", merged, merged, text_size)
 
 
+def normed_merger(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same with a norm without a bias, into a width of its own: Youtu-VL."""
+    hidden = tower.integer("hidden_size")
+    merged = hidden * tower.integer("spatial_merge_size") ** 2
+    yield from norm("ln_q", hidden, bias=False)
+    yield from two_layers("mlp", merged, merged, tower.integer("out_hidden_size"))
+
+
 def minicpmv(tower: Values, top: Values, text_size: int) -> Parts:
     """MiniCPM-V 4.6: as many mergers of two by two patches as *merger_times*, the last into the text model."""
     merged = 4 * tower.integer("hidden_size")

@@ -20,6 +20,7 @@ from planner.readers.merging_projectors import (
     molmo2,
     muse_glimmer,
     nemotron_omni,
+    normed_merger,
     perception_lm,
     phi3_v,
     step3,
@@ -143,6 +144,11 @@ def moss(tower: Values, top: Values, text_size: int) -> Parts:
     yield from norm("norm", text_size)
 
 
+def minicpmo(tower: Values, top: Values, text_size: int) -> Parts:
+    """Two layers from a quarter of the tower's feed-forward width, that is its own."""
+    yield from two_layers("audio_projection_layer", tower.integer("intermediate_size") // 4, text_size, text_size)
+
+
 def from_output(tower: Values, top: Values, text_size: int) -> Parts:
     """One matrix from where the tower's own merger led."""
     yield from linear("projector", text_size, tower.integer("out_hidden_size"))
@@ -189,6 +195,8 @@ PROJECTORS = {
     "minicpmv_resampler": minicpmv_resampler,
     "moss": moss,
     "from_output": from_output,
+    "minicpmo": minicpmo,
+    "normed_merger": normed_merger,
     "nemotron_omni": nemotron_omni,
     "cosmos3": cosmos3,
     "molmo": molmo,

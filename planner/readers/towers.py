@@ -15,6 +15,7 @@ from planner.readers.vision_towers import VISION
 LAYOUTS: Mapping[str, Mapping[str, Callable[[Values, Values, int], Parts]]] = {
     "vision": VISION,
     "audio": AUDIO,
+    "speech": {},
     "projector": PROJECTORS,
 }
 """By kind of tower, what its layouts are."""

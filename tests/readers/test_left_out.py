@@ -12,6 +12,7 @@ from planner.weights import parameters
 from tests.oracle import our_reading
 from tests.readers.knowledge import KNOWLEDGE, NAMES, find_family
 from tests.readers.test_missing_keys import BY_FAMILY, SAID, TOKENS, replaced
+from tests.readers.test_remote_wrappers import MINICPM_O, YOUTU_VL
 
 LARGE = 1.15
 BY_LAYER = ("compress_rate_csa", "compress_rate_hca")
@@ -116,8 +117,9 @@ STATED = [(name, key) for name in sorted(NAMES) for key in getattr(find_family(n
 def a_config_of(name: str) -> dict[str, Any]:
     """A text model of the family: its class's, one in a wrapper, or a published one."""
     inside = ({**config["text_config"], "model_type": name} for config in BY_FAMILY.values() if wraps(config, name))
-    published = (preset.config for preset in presets.models() if preset.config.get("model_type") == name)
-    return BY_FAMILY.get(name) or next(inside, None) or dict(next(published))
+    published = [*(preset.config for preset in presets.models()), MINICPM_O, YOUTU_VL]
+    named = (config for config in published if config.get("model_type") == name)
+    return BY_FAMILY.get(name) or next(inside, None) or dict(next(named))
 
 
 def wraps(config: dict[str, Any], name: str) -> bool:
