@@ -45,7 +45,8 @@ def batch_speculation_text(
             f"({format_pace(result.tokens_per_s_user_low)} to {format_pace(result.tokens_per_s_user_high)})",
             f"  a step without a draft    {format_seconds(result.step_s):>8}  yields 1 token",
             f"  drafting {result.draft_tokens:<9,}        {format_seconds(result.draft_s):>8}",
-            f"  checking them             {format_seconds(result.verify_s):>8}",
+            f"  checking {result.verified_tokens:<9,}        {format_seconds(result.verify_s):>8}  "
+            + ("the tree, its root included" if _is_tree(result) else "its own token included"),
             f"  the host between passes   {format_seconds(result.besides_s):>8}  "
             f"{format_seconds(overhead.pass_s)} and {format_seconds(overhead.request_s)} a request, {overhead.source}",
             f"  a pass, all three         {format_seconds(result.pass_s):>8}  yields {result.expected_tokens:.2f} "
@@ -53,9 +54,13 @@ def batch_speculation_text(
             f"= {result.speedup:.2f}",
             *(f"Note: {warning}" for warning in warnings),
             f"Note: nine of ten published speed-ups lay within {overhead.p90_error:.0%} of this model, which the range "
-            "is.",
+            "is." + (" Their drafts were chains: of trees too little is published." if _is_tree(result) else ""),
         ]
     )
+
+
+def _is_tree(result: BatchSpeculation) -> bool:
+    return result.verified_tokens > result.draft_tokens + 1
 
 
 def draft_points_text(points: Sequence[DraftPoint], users: int) -> str:

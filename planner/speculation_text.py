@@ -39,7 +39,7 @@ def together_sentence(found: BatchSpeculation, break_even: float | None, best: B
     users = "one user" if found.users == 1 else f"{found.users:,} users together"
     return (
         f"For {users}, a pass takes as long as **{found.pass_s / found.step_s:.2f} steps** without a draft: drafting "
-        f"{_tokens(found.draft_tokens)} {found.draft_s / found.step_s:.2f}, checking them "
+        f"{_tokens(found.draft_tokens)} {found.draft_s / found.step_s:.2f}, checking {_checked(found)} "
         f"{found.verify_s / found.step_s:.2f}, the host between passes {found.besides_s / found.step_s:.2f}. It yields "
         f"**{found.expected_tokens:.2f} tokens** instead of 1. {_pays(break_even)}; "
         f"{_best(found.acceptance, best.draft_tokens, best.speedup)}{either_way(found)}"
@@ -128,6 +128,12 @@ def draft_name(point: DraftPoint) -> str:
 
 def _tokens(count: int) -> str:
     return "1 token" if count == 1 else f"{count:,} tokens"
+
+
+def _checked(found: BatchSpeculation) -> str:
+    """A chain, or how many a tree has."""
+    is_chain = found.verified_tokens == found.draft_tokens + 1
+    return "them" if is_chain else f"a tree of {found.verified_tokens:,}"
 
 
 def _pays(break_even: float | None) -> str:

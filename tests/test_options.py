@@ -147,6 +147,7 @@ VALUES = {
     "acceptance": "0.4",
     "tokens_per_pass": "1.9",
     "draft_cost": "0.3",
+    "verified_tokens": "20",
     "batch": "9",
     "draft": "ngram=0.5",
     "price": "2",

@@ -7,10 +7,13 @@ from planner.errors import PlannerError
 from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
 from planner.speculation import acceptance_for
 from planner.speculation_text import published_words
+from planner.units import counted
 from ui import fields, form
 from ui.scenario import Scenario
 
 COST = "a stated cost"
+MOST_CHECKED = 1_024
+"""Tokens of the largest tree that can be asked for."""
 KINDS = {
     EAGLE: "EAGLE head",
     MTP: "MTP layers",
@@ -93,3 +96,22 @@ def sliders(kind: str) -> tuple[float, int, float]:
         return percent / 100, tokens, cost
     st.caption(f"{measured:g} tokens a pass with {tokens} drafted: an acceptance of **{acceptance:.0%}**, used here.")
     return acceptance, tokens, cost
+
+
+def tree_field(tokens: int) -> int | None:
+    """What a pass checks for each user where drafts are a tree; ``None`` for a chain of *tokens*."""
+    checked = fields.optional_whole(
+        "verified_tokens",
+        "Checked each pass for each user, tokens",
+        tokens + 1,
+        MOST_CHECKED,
+        help=f"Empty: a chain of drafts, {tokens} and the model's own. A tree tries several next words at once and has "
+        "more, such as 64; *drafted each time* is then how deep it is.",
+    )
+    if checked < tokens + 1:
+        st.info(
+            f"A pass checks the {counted(tokens, 'drafted token')} and makes its own: {checked} is too few, a chain is "
+            "taken.",
+            icon=":material/edit:",
+        )
+    return checked if checked > tokens + 1 else None

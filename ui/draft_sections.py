@@ -1,4 +1,4 @@
-"""What more users make of a draft, the context that drafts cost, and what was published about them."""
+"""Where a draft pays, what more users make of it, the context that drafts cost, and what was published about them."""
 
 import streamlit as st
 
@@ -15,18 +15,51 @@ from planner.speculation_text import (
     trade_sentence,
     users_sentence,
 )
-from planner.speed.draft_map import Drafting, over_users
+from planner.speed.draft_map import Cell, Drafting, over_users
 from planner.speed.sweeps import drawn_users
 from planner.units import format_bytes, format_seconds
 from ui import own_config
 from ui.draft_charts import trade_chart, users_chart
+from ui.draft_map_chart import FASTER, SLOWER, speculation_map
 from ui.figure import figure
-from ui.html_table import html_table
+from ui.html_table import html_table, swatches
 from ui.option_words import in_fields
 from ui.pace import Pace
 from ui.scenario import Scenario
 
 FEWEST_USERS_DRAWN = 64
+
+
+def map_section(cells: tuple[Cell, ...], acceptance: float, tokens: int, basis: str) -> None:
+    """What a draft is worth over acceptance and length; *basis*: for whom."""
+    st.header("Where a draft pays", anchor=False)
+    slower = sum(cell.speedup < 1 for cell in cells)
+    figure(
+        speculation_map,
+        cells,
+        acceptance,
+        tokens,
+        alt=f"Speed-up by acceptance and drafted tokens, {basis}: {slower} of {len(cells)} cells are slower than "
+        "without a draft. "
+        + "; ".join(
+            f"{cell.acceptance:.0%} and {cell.draft_tokens}: {cell.speedup:.2f}"
+            for cell in cells
+            if cell.draft_tokens == tokens
+        )
+        + ".",
+        key="map",
+        columns=("Drafted", *(f"{alpha:.0%}" for alpha in sorted({cell.acceptance for cell in cells}))),
+        cells=[
+            (f"{length}", *(f"{cell.speedup:.2f}" for cell in cells if cell.draft_tokens == length))
+            for length in sorted({cell.draft_tokens for cell in cells})
+        ],
+        rows=[
+            {"acceptance": cell.acceptance, "draft_tokens": cell.draft_tokens, "speedup": cell.speedup}
+            for cell in cells
+        ],
+    )
+    st.html(swatches(((SLOWER[1], "slower than without a draft"), (FASTER[1], "faster"))))
+    st.caption(f"Thick line: break-even. For {basis}.")
 
 
 def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int) -> None:

@@ -29,6 +29,7 @@ _TOGETHER = (
         "pipeline_parallel",
         "draft_model",
         "draft_weights",
+        "verified_tokens",
         "speed_engine",
         "measured",
         "quantize",
@@ -53,6 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together.add_argument("--tensor-parallel", type=whole)
     together.add_argument("--pipeline-parallel", type=whole)
     together.add_argument("--draft-model", help="instead of --draft-cost: a model, mtp, eagle, ngram, or head")
+    together.add_argument(
+        "--verified-tokens",
+        type=whole,
+        help="tokens that a pass checks for each request, its own included, where drafts are a tree of --draft-tokens "
+        "levels, such as 64; default: --draft-tokens and one",
+    )
     together.add_argument("--draft-weights", help="format of the draft model; default: as its checkpoint stores them")
     together.add_argument(
         "--draft",
@@ -74,7 +81,7 @@ def unused(arguments: argparse.Namespace) -> Unused:
         return
     yield from unused_in_speed(arguments)
     if arguments.draft:
-        alone = ("acceptance", "tokens_per_pass", "draft_cost", "draft_model", "draft_weights")
+        alone = ("acceptance", "tokens_per_pass", "draft_cost", "draft_model", "draft_weights", "verified_tokens")
         yield alone, "with --draft, which names each draft with its acceptance"
     elif arguments.draft_cost is not None:
         yield ("draft_model", "draft_weights"), "with --draft-cost, which says what drafting takes"
@@ -194,5 +201,6 @@ def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation
         overhead=speculation_overhead(),
         draft_cost=cost,
         draft=drafter,
+        verified_tokens=arguments.verified_tokens,
     )
     return found, memory, warnings

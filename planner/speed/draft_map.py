@@ -15,7 +15,10 @@ LONGEST_DRAFT = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafting:
-    """Who drafts for what: all but acceptance, length and users. A *draft* model, or *draft_cost* of a step a token."""
+    """Who drafts for what: all but acceptance, length and users. A *draft* model, or *draft_cost* of a step a token.
+
+    *verified_tokens*: those of a tree, where it is deeper than that a chain; ``None`` for chains of every length.
+    """
 
     model: Model
     constants: SpeedConstants
@@ -23,9 +26,11 @@ class Drafting:
     overhead: DraftOverhead
     draft: Model | None = None
     draft_cost: float | None = None
+    verified_tokens: int | None = None
 
     def at(self, users: int, acceptance: float, draft_tokens: int) -> BatchSpeculation:
         """One point of every picture."""
+        tree = None if self.verified_tokens is None else max(self.verified_tokens, draft_tokens + 1)
         return speculate_together(
             self.model,
             self.constants,
@@ -36,6 +41,7 @@ class Drafting:
             overhead=self.overhead,
             draft=self.draft,
             draft_cost=self.draft_cost,
+            verified_tokens=tree,
         )
 
 

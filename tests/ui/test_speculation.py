@@ -100,6 +100,15 @@ def test_a_draft_that_cannot_be_checked_is_the_title(open_app: OpenApp) -> None:
     assert "**EAGLE head** gives" in words(app)  # of those that can be
 
 
+def test_a_tree_is_checked_whole_and_stands_in_the_command(open_app: OpenApp) -> None:
+    chain, tree = open_app(PAGE), open_app(PAGE, verified_tokens="64")
+    assert "checking a tree of 64" in words(tree)
+    assert "checking them" in words(chain)
+    assert "--verified-tokens 64" in tree.code[-1].value
+    assert float(tree.metric[0].value) < float(chain.metric[0].value)
+    assert "3 is too few, a chain is taken" in words(open_app(PAGE, verified_tokens="3"))
+
+
 def test_an_acceptance_that_is_no_share_is_named(open_app: OpenApp) -> None:
     assert "**acceptance** = `400`, which is not possible; it is back at 69." in words(open_app(PAGE, acceptance="400"))
 

@@ -24,7 +24,6 @@ from planner.speculation_text import (
     verdict_title,
 )
 from planner.speed.draft_map import (
-    Cell,
     Drafting,
     alone_map,
     best_length,
@@ -34,11 +33,8 @@ from planner.speed.draft_map import (
 from planner.speed.drafting import BatchSpeculation
 from planner.units import format_figure
 from ui import page
-from ui.draft_fields import COST, kind_field, sibling_field, sliders
-from ui.draft_map_chart import FASTER, SLOWER, speculation_map
-from ui.draft_sections import published_section, trade_section, users_section
-from ui.figure import figure
-from ui.html_table import swatches
+from ui.draft_fields import COST, kind_field, sibling_field, sliders, tree_field
+from ui.draft_sections import map_section, published_section, trade_section, users_section
 from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
@@ -70,10 +66,11 @@ def main() -> None:
     kind = kind_field(plan)
     sibling = sibling_field(plan) if kind == MODEL else ""
     acceptance, tokens, cost = sliders(kind)
+    verified = None if kind == COST else tree_field(tokens)
     wish = pace_fields(plan)
     try:
         pace, refusal = ready(plan, wish), None
-        drafting, warnings = _drafting(plan, pace, kind, sibling, cost)
+        drafting, warnings = _drafting(plan, pace, kind, sibling, cost, verified)
     except PlannerError as error:
         pace, drafting, warnings, refusal = None, None, (), error
     if kind == COST:
@@ -93,7 +90,7 @@ def main() -> None:
     elif refusal:
         st.caption(f":material/info: What many users make of it is not said. {refusal}")
     published_section()
-    _command(plan, pace, kind, sibling, acceptance, tokens, cost)
+    _command(plan, pace, drafting, kind, sibling, acceptance, tokens, cost)
     page.next_links(
         ("ui/pages/speed.py", "How fast without a draft?", ":material/speed:"),
         ("ui/pages/plan.py", "Does it fit?", ":material/fact_check:"),
@@ -108,7 +105,9 @@ def _draft(plan: ServerPlan, kind: str, sibling: str) -> Draft:
     return draft
 
 
-def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float) -> tuple[Drafting, tuple[str, ...]]:
+def _drafting(
+    plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float, verified: int | None
+) -> tuple[Drafting, tuple[str, ...]]:
     """What drafts, and what is wrong with it as a draft of the model."""
     drafter, warnings = None, ()
     if kind != COST:
@@ -122,6 +121,7 @@ def _drafting(plan: ServerPlan, pace: Pace, kind: str, sibling: str, cost: float
         overhead=speculation_overhead(),
         draft=drafter,
         draft_cost=cost if drafter is None else None,
+        verified_tokens=verified,
     )
     return found, warnings
 
@@ -156,7 +156,7 @@ def _alone(top: st.delta_generator.DeltaGenerator, acceptance: float, tokens: in
             ),
         )
     alphas, lengths = _axes(acceptance, tokens)
-    _map(alone_map(cost, alphas, lengths), acceptance, tokens, "one request alone, checking costs nothing more")
+    map_section(alone_map(cost, alphas, lengths), acceptance, tokens, "one request alone, checking costs nothing more")
 
 
 def _together(
@@ -186,7 +186,9 @@ def _together(
             st.caption(f":material/info: {in_fields(warning)}")
     alphas, lengths = _axes(acceptance, tokens)
     who = "one user" if users == 1 else f"{users:,} users together"
-    _map(together_map(drafting, users, alphas, lengths), acceptance, tokens, f"{who}, with all that engines spend")
+    map_section(
+        together_map(drafting, users, alphas, lengths), acceptance, tokens, f"{who}, with all that engines spend"
+    )
 
 
 def _pace(found: BatchSpeculation) -> str:
@@ -204,45 +206,23 @@ def _axes(acceptance: float, tokens: int) -> tuple[list[float], list[int]]:
     return sorted({*tenths, acceptance}), sorted({*MAP_LENGTHS, tokens})
 
 
-def _map(cells: tuple[Cell, ...], acceptance: float, tokens: int, basis: str) -> None:
-    st.header("Where a draft pays", anchor=False)
-    slower = sum(cell.speedup < 1 for cell in cells)
-    figure(
-        speculation_map,
-        cells,
-        acceptance,
-        tokens,
-        alt=f"Speed-up by acceptance and drafted tokens, {basis}: {slower} of {len(cells)} cells are slower than "
-        "without a draft. "
-        + "; ".join(
-            f"{cell.acceptance:.0%} and {cell.draft_tokens}: {cell.speedup:.2f}"
-            for cell in cells
-            if cell.draft_tokens == tokens
-        )
-        + ".",
-        key="map",
-        columns=("Drafted", *(f"{alpha:.0%}" for alpha in sorted({cell.acceptance for cell in cells}))),
-        cells=[
-            (f"{length}", *(f"{cell.speedup:.2f}" for cell in cells if cell.draft_tokens == length))
-            for length in sorted({cell.draft_tokens for cell in cells})
-        ],
-        rows=[
-            {"acceptance": cell.acceptance, "draft_tokens": cell.draft_tokens, "speedup": cell.speedup}
-            for cell in cells
-        ],
-    )
-    st.html(swatches(((SLOWER[1], "slower than without a draft"), (FASTER[1], "faster"))))
-    st.caption(f"Thick line: break-even. For {basis}.")
-
-
 def _command(
-    plan: ServerPlan, pace: Pace | None, kind: str, sibling: str, acceptance: float, tokens: int, cost: float
+    plan: ServerPlan,
+    pace: Pace | None,
+    drafting: Drafting | None,
+    kind: str,
+    sibling: str,
+    acceptance: float,
+    tokens: int,
+    cost: float,
 ) -> None:
     st.header("The same in a terminal", anchor=False)
     words = ["--acceptance", f"{acceptance:.4g}", "--draft-tokens", str(tokens)]
     if kind == COST or pace is None:
         text = shlex.join(["kvbudget", "speculate", *words, "--draft-cost", f"{cost:g}"])
     else:
+        if drafting is not None and drafting.verified_tokens is not None:
+            words += ["--verified-tokens", str(drafting.verified_tokens)]
         words += ["--batch", str(plan.choices.users), "--draft-model", sibling or kind, *pace_words(pace)]
         text = command(replace(plan.choices, users=1), "speculate", *words)
     st.code(text, language=None, wrap_lines=True)
