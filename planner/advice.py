@@ -20,6 +20,7 @@ from planner.fit import over_cards
 from planner.launch import settable
 from planner.named_cards import choose_device
 from planner.native_files import weight_bits
+from planner.quality import quality_words
 from planner.records import dataclass
 from planner.tuning import tunings
 from planner.units import format_bytes
@@ -242,8 +243,17 @@ def _tried(change: str, changed: Choices, architecture: Architecture, before: An
 def _result(after: Answer, before: Answer) -> str:
     if not after.loads:
         return f"Still {format_bytes(-after.free_bytes)} short"
+    cost = "" if after.weights == before.weights else _quality(after)
     if after.max_context_tokens is None:
-        return "Room for any length"
+        return f"Room for any length{cost}"
     tokens = f"{after.max_context_tokens:,} tokens" + (" each" if after.users > 1 else "")
     ratio = after.max_context_tokens / before.context_tokens
-    return f"{tokens}, {ratio:,.1f} × what you asked" if ratio >= 1.05 else tokens
+    return (f"{tokens}, {ratio:,.1f} × what you asked" if ratio >= 1.05 else tokens) + cost
+
+
+def _quality(after: Answer) -> str:
+    """What other weights cost, by published readings; a model as it is published costs nothing."""
+    words, read_on = quality_words(after.weights, after.parameters)
+    if words == "none":
+        return ""
+    return f"; quality: {words} ({read_on})" if read_on else f"; quality: {words}"

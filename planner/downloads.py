@@ -1,6 +1,6 @@
 """Where the files of a model in one format are had: Ollama's library, a repository of GGUF files, or nowhere known."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -133,6 +133,11 @@ def pulled(name: str) -> tuple[str, str]:
             if name == base or ollama_tag(model, weights) == name:
                 return model, entry.get("usual", USUAL) if name == base else weights
     return name, USUAL
+
+
+def hub_note(engine: str, names: Iterable[str]) -> str:
+    """What to say where Ollama would get one of *names* from the Hub; empty elsewhere."""
+    return OF_THE_HUB if engine == "ollama" and any(map(of_the_hub, names)) else ""
 
 
 @cache

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from planner.answer import NO_RUNTIME
 from planner.choices import Choices
 from planner.cli_text import listing_text
-from planner.downloads import OF_THE_HUB, of_the_hub
+from planner.downloads import hub_note, pull_name
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
 from planner.launch.llama_cpp import FORK
@@ -32,7 +32,7 @@ def get_command(pick: Pick, choices: Choices) -> str:
     if not pick.get:
         return ""
     engine = choices.engine
-    if engine == MINIMUM and pick.match.weights != CHECKPOINT:
+    if engine == MINIMUM and pick.get == pull_name(pick.match.name, pick.match.weights):
         engine = "ollama"
     if engine == FORK:
         return download(pick.get)
@@ -73,8 +73,8 @@ def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) 
         lines += [listing_text([{**pick_row(pick), "setting": placed(pick, choices.engine)} for pick in larger])]
     lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
     lines += filter(None, [unlike(match_quality(pick.match) for pick in (*found, *larger))])
-    if choices.engine == "ollama" and any(of_the_hub(pick.get) for pick in (*found, *larger)):
-        lines.append(f"Note: {OF_THE_HUB}")
+    if note := hub_note(choices.engine, (pick.get for pick in (*found, *larger))):
+        lines.append(f"Note: {note}")
     lines += [f"Note: {warning}" for warning in first.match.warnings if warning != NO_RUNTIME]
     if NO_RUNTIME in first.match.warnings:
         lines.append(

@@ -15,8 +15,10 @@ from planner.downloads import OF_THE_HUB, of_the_hub, pulled
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.launch import launch
-from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for, placed
-from planner.which import default_weights, engines_on, models_for, runs_on
+from planner.picks import LARGER, SHOWN, Pick, how_to_get, larger_for, longer_context, picks_for, placed
+from planner.picks_text import get_command
+from planner.presets import load_preset
+from planner.which import default_weights, engines_on, models_for, on_its_device, prepared, runs_on
 
 LAPTOP = Choices(model="", device="rtx-4060-laptop", engine="ollama", context=8_192)
 WEIGHTS = default_weights("ollama")
@@ -122,6 +124,26 @@ def test_a_longer_context_puts_more_into_main_memory(picks: list[Pick]) -> None:
     assert tokens == 4 * 8_192
     assert host_bytes > first.match.host_bytes
     assert longer_context(Choices(model="", device="rtx-4090", engine="vllm"), picks[0]) is None
+
+
+@pytest.mark.parametrize(
+    ("engine", "weights", "command"),
+    [
+        ("minimum", "checkpoint", "hf download Qwen/Qwen3-8B"),
+        ("minimum", "int4-g128-asym", "hf download Qwen/Qwen3-8B-AWQ"),
+        ("minimum", "q6_k", "ollama pull hf.co/bartowski/Qwen_Qwen3-8B-GGUF:Q6_K"),
+        ("ollama", "q8_0", "ollama pull qwen3:8b-q8_0"),
+        ("llama_cpp", "q6_k", "llama-server --hf-repo bartowski/Qwen_Qwen3-8B-GGUF:Q6_K"),
+        ("vllm", "int4-g128-asym", "hf download Qwen/Qwen3-8B-AWQ"),
+    ],
+)
+def test_each_file_is_had_from_where_it_is(engine: str, weights: str, command: str) -> None:
+    """A checkpoint is no file of Ollama's, whatever asks for it."""
+    asked = Choices(model="qwen3-8b", memory="24GiB", engine=engine, weights=weights)
+    match = on_its_device(*prepared(asked, load_preset("qwen3-8b")))
+    assert (
+        get_command(Pick(match=match, get=how_to_get(engine, "qwen3-8b", weights), context_tokens=1), asked) == command
+    )
 
 
 def test_the_command_is_short_and_says_what_to_pull(capsys: pytest.CaptureFixture[str]) -> None:

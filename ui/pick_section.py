@@ -7,6 +7,7 @@ import streamlit as st
 
 from planner.answer import Answer
 from planner.choices import Choices
+from planner.downloads import hub_note
 from planner.picks import Pick, larger_for, longer_context, picks_for, placed
 from planner.picks_text import get_command, pick_sentence, pick_title
 from planner.quality import LIMITS
@@ -45,6 +46,8 @@ def models_section(plan: Scenario, answer: Answer, base: Choices, weights: tuple
         "The most useful first: files that can be had, models of the last two years, and of these the largest in a "
         f"format of four bits or more. Quality: published readings of a model near in size. {LIMITS}"
     )
+    if note := hub_note(asked.engine, (pick.get for pick in (*found, *larger))):
+        st.caption(f":material/info: {note}")
     return pick_title(found[0]), pick_sentence(found[0], asked, longer)
 
 

@@ -92,10 +92,10 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 
 
 def _files(arguments: argparse.Namespace) -> int:
-    from planner.downloads import OF_THE_HUB
+    from planner.downloads import hub_note
     from planner.picks import file_row  # only for this question and the next
     from planner.quality import unlike
-    from planner.which_text import HUB, best_file, file_sentence, file_title, to_take
+    from planner.which_text import best_file, file_sentence, file_title, to_take
 
     choices = choices_from(arguments, weights=None)
     architecture = load_model(choices.model, choices.online)
@@ -109,11 +109,11 @@ def _files(arguments: argparse.Namespace) -> int:
         chosen = choose(replace(choices, weights=(best or found[-1]).weights), architecture)
         asked = answer(chosen.architecture, chosen.deployment, chosen.workload)
         print(file_title(told, whose), file_sentence(told, asked).replace("**", ""), "", sep="\n")
-    _print([file_row(choices.engine, match) for match in found], found, arguments.json)
+    rows = _print([file_row(choices.engine, match) for match in found], found, arguments.json)
     if not arguments.json and (note := unlike(map(which.match_quality, found))):
         print(f"Note: {note}")
-    if not arguments.json and whose == HUB:
-        print(f"Note: {OF_THE_HUB}")
+    if not arguments.json and (note := hub_note(choices.engine, (str(row["get"] or "") for row in rows))):
+        print(f"Note: {note}")
     return DOES_NOT_FIT if best is None else DONE
 
 

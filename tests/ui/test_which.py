@@ -7,6 +7,7 @@ import pytest
 
 from planner.choices import Choices
 from planner.cli import main
+from planner.downloads import OF_THE_HUB
 from planner.picks import picks_for
 from planner.picks_text import get_command, pick_title
 from planner.which import default_weights
@@ -35,6 +36,11 @@ def test_files_are_those_of_the_library(open_app: OpenApp, capsys: pytest.Captur
     assert [row["weights"] for row in rows] == ["q5_k_m", "int4-g128", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m"]
     for row in rows:
         assert f'<td class="kv-num">{row["weights_bytes"] / 2**30:.2f} GiB</td>' in said
+
+
+def test_a_file_of_the_hub_comes_with_a_note(open_app: OpenApp) -> None:
+    said = words(open_app(PAGE, model="qwen3.5-9b", device="rtx-4060-laptop", engine="ollama", context="8192"))
+    assert OF_THE_HUB in said
 
 
 def test_a_published_file_that_fits_needs_no_smaller_one(open_app: OpenApp) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from planner.answer import Answer
 from planner.choices import Choices, choose_cards
 from planner.deployment import CPU, Device
+from planner.downloads import hub_note
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.picks import how_to_get
@@ -92,6 +93,8 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
         f"Quality: published readings of a model near in size. {LIMITS}"
     )
+    if note := hub_note(engine, (how_to_get(engine, match.name, match.weights) for match in first)):
+        st.caption(f":material/info: {note}")
     told = taken if best else matches
     return file_title(told, whose if best else ""), file_sentence(told, answer)
 
