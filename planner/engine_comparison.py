@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from planner.answer import answer
+from planner.answer_words import the_card
 from planner.architecture import Architecture
 from planner.budget import OUTSIDE, Case
 from planner.choices import Choices, choose
@@ -20,13 +21,14 @@ MINIMUM = "minimum"
 class EngineFigures:
     """One engine's own figures for the same plan, of the fullest device.
 
-    *outside_bytes* is what it leaves to others, *host_bytes* what it puts into the machine's own memory. *cases* are
-    what assumed items leave, the expected one among them. *problem* says why the engine cannot serve the model, and
-    the rest is then 0 or empty.
+    *place* is the card or the machine. *outside_bytes* is what it leaves to others, *host_bytes* what it puts into the
+    machine's own memory. *cases* are what assumed items leave, the expected one among them. *problem* says why the
+    engine cannot serve the model, and the rest is then 0 or empty.
     """
 
     engine: str
     version: str = ""
+    place: str = ""
     memory_bytes: int = 0
     weights_bytes: int = 0
     outside_bytes: int = 0
@@ -70,7 +72,7 @@ def comparison_sentence(found: tuple[EngineFigures, ...], model: str, are_unequa
         return f"{model} does not fit even at the least: it is {format_bytes(-expected.room_bytes)} too big."
     tokens = expected.one_user_tokens
     if tokens is None or not others:
-        return f"At the least {model} leaves {format_bytes(expected.room_bytes)} of the card for its cache."
+        return f"At the least {model} leaves {format_bytes(expected.room_bytes)} of {least.place} for its cache."
     counts = [one.expected.one_user_tokens or 0 for one in others]
     if are_unequal and max(counts) > tokens:
         return (
@@ -79,8 +81,9 @@ def comparison_sentence(found: tuple[EngineFigures, ...], model: str, are_unequa
             f"can have more: those here leave **{min(counts):,}** to **{max(counts):,}**."
         )
     return (
-        f"With weights and cache alone the card would hold **{tokens:,} tokens** of {model} for one user. What engines "
-        f"reserve beside them, and how they keep a cache, makes that **{min(counts):,}** to **{max(counts):,}**."
+        f"With weights and cache alone {least.place} would hold **{tokens:,} tokens** of {model} for one user. What "
+        f"engines reserve beside them, and how they keep a cache, makes that **{min(counts):,}** to "
+        f"**{max(counts):,}**."
     )
 
 
@@ -95,6 +98,7 @@ def _figures(choices: Choices, architecture: Architecture) -> EngineFigures:
     return EngineFigures(
         engine=found.engine,
         version=found.engine_version,
+        place=the_card(found),
         memory_bytes=found.memory_bytes,
         weights_bytes=found.weights_bytes,
         outside_bytes=sum(item.bytes for item in found.items if item.name == OUTSIDE),

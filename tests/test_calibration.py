@@ -70,7 +70,7 @@ def test_what_is_not_printed_is_one_item_that_the_sum_gives() -> None:
     found = profile("Model loading took 14.99 GiB\nAvailable KV cache memory: 54.93 GiB")
     (together, _) = found.items
     assert together.name == "activation peak, non-torch memory"
-    assert together.replaces == ("activation peak", "encoder peak", "non-torch memory")
+    assert together.replaces == ("activation peak", "encoder peak", "non-torch memory", "loader's buffers")
     assert room_bytes(run(choose(CHOICES), found)) == round(54.93 * GIB)
 
 

@@ -58,6 +58,10 @@ def test_an_engine_that_cannot_says_why_and_the_others_go_on() -> None:
     ("choices", "words"),
     [
         (PLAN, "With weights and cache alone the card would hold **71,123 tokens** of Llama-3.1-8B"),
+        (
+            Choices(model="llama-3.2-1b", device="cpu-16gb", engine="llama_cpp"),
+            "With weights and cache alone the machine would hold",
+        ),
         (replace(PLAN, model="deepseek-v3"), "does not fit even at the least: it is 603.28 GiB too big."),
     ],
 )

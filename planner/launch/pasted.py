@@ -24,7 +24,6 @@ _VLLM = (
     "--download-dir",
     "--tokenizer",
     "--tokenizer-mode",
-    "--load-format",
 )
 _LLAMA = ("--alias", "-a", "--threads", "-t", "--threads-batch", "-tb", "--temp", "--top-p", "--top-k", "--min-p", "-n")
 WITHOUT_MEMORY: Mapping[str, tuple[str, ...]] = {

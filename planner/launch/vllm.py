@@ -44,7 +44,7 @@ SWITCHES = (
 VALUES = (
     *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "max_num_seqs"),
     *("max_num_batched_tokens", "block_size", "mamba_cache_mode", "mamba_ssm_cache_dtype"),
-    *("cpu_offload_gb", "max_loras", "max_lora_rank"),
+    *("cpu_offload_gb", "max_loras", "max_lora_rank", "load_format"),
 )
 
 

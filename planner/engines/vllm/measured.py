@@ -6,7 +6,7 @@ from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.report import null_block_bytes
-from planner.engines.vllm.runtime import PADDING, ROTARY
+from planner.engines.vllm.runtime import LOADER, PADDING, ROTARY
 from planner.kv_cache import bytes_for
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
@@ -14,14 +14,14 @@ from planner.measurements import MeasuredItem
 SPLIT = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
 STEP = ("max_num_seqs", "max_num_batched_tokens", "num_speculative_tokens", "skip_mm_profiling")
 ACTIVATIONS, NON_TORCH, GRAPHS = "activation peak", "non-torch memory", "CUDA graphs"
-REPLACES = {ACTIVATIONS: (ACTIVATIONS, "encoder peak"), NON_TORCH: (NON_TORCH,), GRAPHS: (GRAPHS,)}
+REPLACES = {ACTIVATIONS: (ACTIVATIONS, "encoder peak"), NON_TORCH: (NON_TORCH, LOADER), GRAPHS: (GRAPHS,)}
 """The profiling run sees the larger of text and encoder: one peak is printed for both."""
 DEPENDS_ON = {
     ACTIVATIONS: (*STEP, *SPLIT),
-    NON_TORCH: SPLIT,
+    NON_TORCH: ("load_format", *SPLIT),
     GRAPHS: ("max_num_seqs", "num_speculative_tokens", "enforce_eager", *SPLIT),
 }
-FOLLOWS = {ACTIVATIONS: STEP, NON_TORCH: (), GRAPHS: ("max_num_seqs", "num_speculative_tokens")}
+FOLLOWS = {ACTIVATIONS: STEP, NON_TORCH: ("load_format",), GRAPHS: ("max_num_seqs", "num_speculative_tokens")}
 """The settings by which the assumption changes as the item does."""
 LOADED = "weights as loaded"
 BESIDE_WEIGHTS = (PADDING, ROTARY)

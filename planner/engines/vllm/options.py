@@ -91,7 +91,7 @@ def _steps_in_flight(deployment: Deployment, drafts: int) -> int:
 
 def _card_defaults(settings: EngineSettings, device: Device) -> dict[str, Any]:
     for row in settings.rule("card_defaults"):
-        excepted = "except" in row and row["except"] in device.name
+        excepted = any(name in device.name for name in row.get("except", ()))
         if device.memory_bytes >= row["minimum_gib"] * GIB and not excepted:
             found: dict[str, Any] = row
             return found

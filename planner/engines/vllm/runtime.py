@@ -18,8 +18,8 @@ from planner.weights import counted_tensors, tensors_bytes
 
 _KIB = 1024
 GRAPH_VENDORS = ("", "nvidia", "amd")
-PADDING, ROTARY = "padding of experts", "rotary tables"
-"""What is loaded with the weights and is none of the file's tensors."""
+PADDING, ROTARY, LOADER = "padding of experts", "rotary tables", "loader's buffers"
+"""What is loaded with the weights and is none of the file's tensors; and what stays of reading them."""
 LINK = "NVLink"
 """How ``interconnect`` of a card begins whose neighbours are all reached without the bus."""
 Spread = tuple[float, float, float]
@@ -39,6 +39,7 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     where = place(deployment)
     source = f"libraries and communicators beside PyTorch, {where}: public start-ups"
     items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[where]), source))
+    items += _loader(deployment)
     items += _graphs(architecture, deployment, chosen)
     return tuple(items)
 
@@ -73,6 +74,14 @@ def _expert_padding(architecture: Architecture, deployment: Deployment) -> Itera
     if size:
         spread = (rule["expected"] * size, rule["low"] * size, rule["high"] * size)
         yield _item(PADDING, spread, "kernels for MXFP4 round sizes up: public start-ups of gpt-oss")
+
+
+def _loader(deployment: Deployment) -> Iterator[LineItem]:
+    """What a loader that reads whole files onto the card leaves there."""
+    spread = deployment.settings.rule("loader_gib").get(deployment.settings.text("load_format"))
+    if spread is not None:
+        source = f"kept of the files that {deployment.settings.text('load_format')} reads: public start-ups"
+        yield _item(LOADER, _gib(spread), source)
 
 
 def _rotary(architecture: Architecture, deployment: Deployment) -> Iterator[LineItem]:
