@@ -22,9 +22,9 @@ from planner.named_cards import choose_device
 from planner.native_files import weight_bits
 from planner.quality import quality_words
 from planner.records import dataclass
+from planner.tried_formats import MADE_WHILE_LOADING
 from planner.tuning import tunings
 from planner.units import format_bytes
-from planner.which import MADE_WHILE_LOADING
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
 """The first helps checkpoints in 32 bits alone."""

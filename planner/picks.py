@@ -11,28 +11,21 @@ from planner.advice import as_fit_chooses
 from planner.budget import Case, RankBudget, holds, plan
 from planner.capacity import max_context_tokens
 from planner.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
-from planner.downloads import checkpoint_id, gguf_repository, hub_id, of_the_hub, pull_name
+from planner.downloads import of_the_hub
 from planner.errors import PlannerError
-from planner.export import Row
-from planner.formats import CHECKPOINT
 from planner.launch import settable
-from planner.native_files import READ_GGUF
 from planner.presets import ModelPreset, load_preset
 from planner.records import dataclass
+from planner.tried_formats import how_to_get, preset_names
 from planner.tuning import with_setting
 from planner.which import (
     COARSE_BITS,
-    MADE_WHILE_LOADING,
-    MINIMUM,
-    Match,
     OnDevice,
     check_device,
     is_coarse,
-    match_quality,
     may_fit,
     on_its_device,
     prepared,
-    preset_names,
 )
 
 SHOWN = 15
@@ -128,53 +121,6 @@ def placed(pick: Pick, engine: str) -> str:
     """What of *pick* lies where: the setting for it, or in words where *engine* places it without one."""
     name, _, number = pick.setting.partition("=")
     return pick.setting if not number or settable(engine, name) else PLACED[name].format(number)
-
-
-def pick_row(pick: Pick) -> Row:
-    """For tables and JSON. *host_bytes* lie in main memory beside what is on the card."""
-    match = pick.match
-    words, model = match_quality(match)
-    return {
-        "model": match.model,
-        "weights": match.weights,
-        "get": pick.get or None,
-        "weights_bytes": match.weights_bytes,
-        "context_tokens": pick.context_tokens,
-        "host_bytes": match.host_bytes,
-        "quality": words,
-        "quality_read_on": model or None,
-        "setting": pick.setting or None,
-    }
-
-
-def file_row(engine: str, match: Match) -> Row:
-    """One model's file on the asked device, whether it fits or not; the device is the same in every row."""
-    words, model = match_quality(match)
-    return {
-        "weights": match.weights,
-        "get": how_to_get(engine, match.name, match.weights) or None,
-        "weights_bytes": match.weights_bytes,
-        "state": match.state,
-        "free_bytes": match.free_bytes,
-        "max_context_tokens": match.max_context_tokens,
-        "max_users": match.max_users,
-        "quality": words,
-        "quality_read_on": model or None,
-        "warnings": " ".join(match.warnings),
-    }
-
-
-def how_to_get(engine: str, model: str, weights: str) -> str:
-    """What *engine* pulls *model* in *weights* by; empty where that is not known."""
-    if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine not in READ_GGUF:
-        found = hub_id(model)
-        return found if "/" in found else ""
-    if engine in ("ollama", MINIMUM):
-        return pull_name(model, weights) or (checkpoint_id(model, weights) or "" if engine == MINIMUM else "")
-    repository = gguf_repository(model, weights)
-    if engine in ("llama_cpp", "ik_llama_cpp"):
-        return repository or ""
-    return checkpoint_id(model, weights) or ""
 
 
 @cache

@@ -9,10 +9,12 @@ from planner.downloads import hub_note, pull_name
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
 from planner.launch.llama_cpp import FORK
-from planner.picks import Pick, longer_context, pick_row, placed
+from planner.picks import Pick, longer_context, placed
 from planner.quality import unlike
+from planner.tried_formats import MINIMUM
 from planner.units import format_bytes
-from planner.which import MINIMUM, match_quality
+from planner.which import match_quality
+from planner.which_rows import pick_row
 
 COMMANDS = {
     "ollama": "ollama pull",

@@ -14,25 +14,15 @@ from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_cards
 from planner.deciding import Deciding, deciding
 from planner.deployment import CPU, Device
-from planner.engines import ENGINES
 from planner.errors import PlannerError
-from planner.export import Row
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
 from planner.native_files import READ_GGUF, native_names, tried_names
 from planner.quality import quality_words
 from planner.records import dataclass
+from planner.tried_formats import MINIMUM, default_weights, engines_on, preset_names, runs_on
 from planner.weights import parameters
 
-WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
-AWQ = "int4-g128-asym"
-"""Of the same bits as the last of these but for zero points: many models are had in it alone."""
-MADE_WHILE_LOADING = {"vllm": "fp8", "sglang": "fp8"}
-"""By engine, the format that it makes of any checkpoint while it loads."""
-GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
-ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
-"""The better first: the first that fits is the one to take."""
-MINIMUM = "minimum"
 COARSE_BITS = 4
 """A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
 _SURE_SHARE = 0.9
@@ -76,33 +66,6 @@ class Match(OnDevice):
 
     max_context_tokens: int | None
     max_users: int | None
-
-
-def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...]:
-    """What is tried when no format is named: what *engine* reads, the file types of GGUF among it or alone.
-
-    Without an engine it is what those read that run on *device*.
-    """
-    if engine in READ_GGUF:
-        return (CHECKPOINT, *GGUF_WEIGHTS)
-    if engine != MINIMUM:
-        made = MADE_WHILE_LOADING.get(engine)
-        return (CHECKPOINT, *((made,) if made else ()), *WEIGHTS[1:], AWQ)
-    engines = engines_on(device)
-    # transformers reads checkpoints on every device; it is the kernels of servers that their formats need.
-    served = [name for name in engines if name not in (*READ_GGUF, "transformers")]
-    read = {CHECKPOINT, *(GGUF_WEIGHTS if set(READ_GGUF) & set(engines) else ()), *(WEIGHTS if served else ())}
-    return tuple(name for name in ALL_WEIGHTS if name in read)
-
-
-def engines_on(device: Device | None) -> tuple[str, ...]:
-    """The engines that run on *device*, every one where nothing is known of it."""
-    return tuple(name for name in ENGINES if name != MINIMUM and (device is None or runs_on(name, device)))
-
-
-def runs_on(engine: str, device: Device) -> bool:
-    """Whether there is a build of *engine* for *device*."""
-    return presets.engine_data(engine).runs_on(device.name, device.vendor)
 
 
 def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[str]) -> list[Match]:
@@ -180,13 +143,6 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
         if published is None or match.is_native or match.weights_bytes < published:
             by_size.setdefault(match.weights_bytes, match)
     return sorted(by_size.values(), key=lambda match: -match.weights_bytes)
-
-
-def preset_names(engine: str, preset: presets.ModelPreset, weights: Sequence[str]) -> tuple[str, ...]:
-    """``tried_names`` for a preset, which is read only where its checkpoint is quantised."""
-    if engine in READ_GGUF and "quantization_config" not in str(preset.config):
-        return tuple(name for name in weights if name != CHECKPOINT)
-    return tried_names(engine, presets.load_preset(preset.name), weights)
 
 
 def may_fit(preset: presets.ModelPreset, weights: str, choices: Choices, device: Device) -> bool:
@@ -273,34 +229,3 @@ def is_coarse(match: OnDevice) -> bool:
 def match_quality(match: OnDevice) -> tuple[str, str]:
     """What the file costs in quality, and where that was read; a model as it is published costs nothing."""
     return quality_words(CHECKPOINT if match.is_native else match.weights, match.parameters)
-
-
-def device_row(match: Match) -> Row:
-    """A device that serves the model; the model is the same in every row."""
-    return {
-        "device": match.device_name,
-        "title": match.device,
-        "memory_bytes": match.memory_bytes,
-        "weights": match.weights,
-        **_capacity(match),
-    }
-
-
-def model_row(match: Match) -> Row:
-    """A model and format that the device serves; the device is the same in every row."""
-    return {
-        "model": match.model,
-        "weights": match.weights,
-        **_capacity(match),
-        "model_limit_tokens": match.model_limit_tokens,
-    }
-
-
-def _capacity(match: Match) -> Row:
-    return {
-        "weights_bytes": match.weights_bytes,
-        "free_bytes": match.free_bytes,
-        "max_context_tokens": match.max_context_tokens,
-        "max_users": match.max_users,
-        "warnings": " ".join(match.warnings),
-    }

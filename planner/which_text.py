@@ -8,10 +8,10 @@ from planner.budget import State
 from planner.deciding import Where
 from planner.downloads import of_the_hub
 from planner.formats import CHECKPOINT
-from planner.picks import how_to_get
 from planner.quality import loses_more
+from planner.tried_formats import default_weights, how_to_get
 from planner.units import format_bytes, format_size
-from planner.which import Match, default_weights, is_coarse, match_quality
+from planner.which import Match, is_coarse, match_quality
 
 STATE_WORDS = {
     State.FITS: "fits",

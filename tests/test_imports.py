@@ -75,6 +75,7 @@ LAYERS = (
     ("planner.log_comparison",),
     ("planner.log_doubts",),
     ("planner.tuning",),
+    ("planner.tried_formats",),
     (
         "planner.advice",
         "planner.bands",
@@ -84,6 +85,7 @@ LAYERS = (
         "planner.price_files",
         "planner.server_shape",
         "planner.which",
+        "planner.which_rows",
     ),
     ("planner.served", "planner.serving_question"),
     ("planner.serving",),

@@ -15,8 +15,9 @@ from planner.paced import paced
 from planner.picks import picks_for
 from planner.speed.work import weight_bytes_read
 from planner.table import table
+from planner.tried_formats import default_weights
 from planner.units import MIB
-from planner.which import default_weights, files_for, match_quality
+from planner.which import files_for, match_quality
 
 GPT_OSS = ("gpt-oss-20b", "gpt-oss-120b")
 PUBLISHED_IN_FEW_BITS = [

@@ -15,10 +15,11 @@ from planner.downloads import OF_THE_HUB, of_the_hub, pulled
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.launch import launch
-from planner.picks import LARGER, SHOWN, Pick, how_to_get, larger_for, longer_context, picks_for, placed
+from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for, placed
 from planner.picks_text import get_command
 from planner.presets import load_preset
-from planner.which import default_weights, engines_on, models_for, on_its_device, prepared, runs_on
+from planner.tried_formats import default_weights, engines_on, how_to_get, runs_on
+from planner.which import models_for, on_its_device, prepared
 
 LAPTOP = Choices(model="", device="rtx-4060-laptop", engine="ollama", context=8_192)
 WEIGHTS = default_weights("ollama")

@@ -8,9 +8,9 @@ from planner.answer_figures import shared_need_bytes
 from planner.choices import Choices, choose
 from planner.deciding import Where
 from planner.picks import larger_for, picks_for
+from planner.tried_formats import default_weights
 from planner.units import GIB
 from planner.verdict import verdict
-from planner.which import default_weights
 
 UNIFIED = [name for name, device in presets.devices().items() if device.unified]
 

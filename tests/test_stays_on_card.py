@@ -9,9 +9,9 @@ from planner.budget import State
 from planner.choices import Choices, choose
 from planner.picks import Pick, picks_for
 from planner.starting import start
+from planner.tried_formats import default_weights
 from planner.units import GIB, MIB
 from planner.verdict import verdict
-from planner.which import default_weights
 
 DEVICES = ("rtx-4060", "rtx-4090", "rx-7900-xtx", "apple-m2-16gb")
 

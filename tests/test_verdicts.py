@@ -15,8 +15,9 @@ from planner.deciding import Where
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.native_files import READ_GGUF
+from planner.tried_formats import WEIGHTS, default_weights, runs_on
 from planner.verdict import verdict
-from planner.which import WEIGHTS, default_weights, formats_for, runs_on
+from planner.which import formats_for
 from planner.which_text import file_title
 
 NEGATIVE = re.compile(r"[-−]\s?\d[\d.,]* (?:B|[KMGT]i?B|tokens)\b")

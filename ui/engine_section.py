@@ -11,8 +11,8 @@ from planner.launch import LAUNCHERS
 from planner.line_item import Basis
 from planner.spread import Left, spread
 from planner.starting import start
+from planner.tried_formats import runs_on
 from planner.units import format_bytes
-from planner.which import runs_on
 from ui import form
 from ui.html_table import html_table
 from ui.option_words import in_fields

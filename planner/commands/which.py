@@ -20,6 +20,8 @@ from planner.commands.options import (
 from planner.errors import PlannerError
 from planner.export import Row, to_json
 from planner.model_files import load_model
+from planner.tried_formats import default_weights
+from planner.which_rows import device_row, file_row, model_row, pick_row
 
 SHOWN = 15
 NOTHING = "Nothing in the presets does this; ask for less context or fewer users."
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.all:
         choices, weights = _asked(arguments)
         found = which.models_for(choices, weights)
-        rows = _print([which.model_row(match) for match in found], found[:1], arguments.json)
+        rows = _print([model_row(match) for match in found], found[:1], arguments.json)
     else:
         rows = _picks(arguments)
     return DONE if rows else DOES_NOT_FIT
@@ -66,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _asked(arguments: argparse.Namespace) -> tuple[Choices, Sequence[str]]:
     choices = choices_from(arguments, model="")
     device = which.check_device(choices)
-    return choices, arguments.weights or which.default_weights(choices.engine, device)
+    return choices, arguments.weights or default_weights(choices.engine, device)
 
 
 def _print(rows: Sequence[Row], matches: Sequence[which.Match], as_json: bool) -> Sequence[Row]:
@@ -83,9 +85,9 @@ def _print(rows: Sequence[Row], matches: Sequence[which.Match], as_json: bool) -
 def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
     choices = choices_from(arguments)
     architecture = load_model(choices.model, choices.online)
-    found = which.devices_for(choices, architecture, arguments.weights or which.default_weights(choices.engine))
+    found = which.devices_for(choices, architecture, arguments.weights or default_weights(choices.engine))
     shown = found if arguments.all or arguments.json else found[:SHOWN]
-    rows = _print([which.device_row(match) for match in shown], shown, arguments.json)
+    rows = _print([device_row(match) for match in shown], shown, arguments.json)
     if len(shown) < len(found):
         print(f"{len(found) - len(shown)} larger ones do it too: --all lists them.")
     return rows
@@ -93,7 +95,6 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 
 def _files(arguments: argparse.Namespace) -> int:
     from planner.downloads import hub_note
-    from planner.picks import file_row  # only for this question and the next
     from planner.quality import unlike
     from planner.which_text import best_file, file_sentence, file_title, to_take
 
@@ -118,7 +119,7 @@ def _files(arguments: argparse.Namespace) -> int:
 
 
 def _picks(arguments: argparse.Namespace) -> Sequence[Row]:
-    from planner.picks import larger_for, pick_row, picks_for  # only for this question
+    from planner.picks import larger_for, picks_for  # only for this question
 
     choices, weights = _asked(arguments)
     found = picks_for(choices, weights)

@@ -15,8 +15,9 @@ from planner.log_comparison import Match
 from planner.log_report import report_log
 from planner.logs.read import read_log
 from planner.presets import load_preset
+from planner.tried_formats import default_weights, engines_on
 from planner.units import GIB
-from planner.which import default_weights, devices_for, engines_on
+from planner.which import devices_for
 
 LAPTOP = Choices(model="llama-3.1-8b", device="cpu-16gb", engine="llama_cpp", weights="q4_k_m", context=8_192)
 

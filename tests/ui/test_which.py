@@ -10,7 +10,7 @@ from planner.cli import main
 from planner.downloads import OF_THE_HUB
 from planner.picks import picks_for
 from planner.picks_text import get_command, pick_title
-from planner.which import default_weights
+from planner.tried_formats import default_weights
 from tests.ui.conftest import OpenApp, words
 
 PAGE = "ui/pages/which.py"

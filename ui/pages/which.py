@@ -11,11 +11,11 @@ from planner.deployment import CPU, Device
 from planner.downloads import hub_note
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
-from planner.picks import how_to_get
 from planner.presets import devices
 from planner.quality import LIMITS
+from planner.tried_formats import default_weights, how_to_get
 from planner.units import format_bytes, format_size
-from planner.which import Match, default_weights, devices_for, files_for
+from planner.which import Match, devices_for, files_for
 from planner.which_text import (
     best_file,
     card_sentence,
