@@ -36,15 +36,20 @@ def speed_title(result: SpeedAnswer, fast: UserRange) -> str:
     return f"Too slow for {count_users(asked)} at once, fast enough for {up_to(served)}"
 
 
-def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float) -> str:
+def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float, served: Busy | None = None) -> str:
     """The asked users' figures with their range, then how many would still be served, then where memory ends.
 
-    All of it while only answers are written; ``busy_sentence`` has the prompts.
+    All of it while only answers are written, but for what each user of the busy server *served* gets.
     """
     user = result.tokens_per_s_user
+    busy = (
+        ""
+        if served is None
+        else f", {format_figure(served.tokens_per_s_user.value)} while new prompts come all the time"
+    )
     sentence = (
         f"{_each(result.users)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}) while only "
-        f"answers are written, the first one after **{format_seconds(result.time_to_first_token.value_s)}**. "
+        f"answers are written{busy}; the first one after **{format_seconds(result.time_to_first_token.value_s)}**. "
     )
     if fast.value:
         spread = "" if fast.low == fast.high else f", between {fast.low:,} and {fast.high:,} over the range"
@@ -69,6 +74,15 @@ def busy_sentence(served: Busy, most_users: int, target: float) -> str:
         f"others. {_each(served.users)} **{format_figure(each.value)} tokens a second** there "
         f"({rate_range(each)}), all together {format_figure(together.value)} ({rate_range(together)}): what the "
         f"page Cost counts. At least {format_figure(target)} for each: {enough}."
+    )
+
+
+def two_paces(served: Busy, alone: Rate) -> str:
+    """What each user gets of a server that computes prompts as well, beside what the page Speed begins with."""
+    busy, only = format_figure(served.tokens_per_s_user.value), format_figure(alone.value)
+    return (
+        f"{_each(served.users)} **{busy} tokens a second** while new prompts come all the time, the load counted here, "
+        f"and {only} while only answers are written, with which the page Speed begins."
     )
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from planner.answer_words import if_it_did
-from planner.speed.busy import busy, busy_users
+from planner.speed.busy import Busy, busy, busy_users
 from planner.speed.sweeps import pace_at
 from planner.speed_text import busy_sentence, busy_title, rate_range
 from planner.units import format_figure
@@ -13,10 +13,10 @@ from ui.pace import Pace
 MOST_SHOWN = 512
 
 
-def busy_section(pace: Pace, request: tuple[int, int], target: float) -> None:
-    """*request*: prompt and answer tokens; *target*: tokens a second that are fast enough for each."""
+def busy_section(pace: Pace, own: Busy, target: float) -> None:
+    """*own*: the load that was asked for; *target*: tokens a second that are fast enough for each."""
     model, constants = pace.model, pace.constants
-    own = busy(model, constants, pace.users, *request)
+    request = own.prompt_tokens, own.output_tokens
     st.header(if_it_did(busy_title(own), pace.answer.fits), anchor=False)
     st.markdown(busy_sentence(own, busy_users(model, constants, *request, target), target))
     counts = _shown(pace.users, pace.answer.max_users)

@@ -85,7 +85,7 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
         note = "The measured points contradict each other." if len(points) == 2 else "The measured point cannot be met."
         note += " The range is as wide as holds what was measured."
     elif off > constants.p90_error * (1 + _ROUNDING):
-        note = f"What was measured is {_off_words(off)} what is known of such machines: is all else as it was asked?"
+        note = _far_off(off, slower=_seconds(points) > sum(predicted_s(point.work, constants) for point in points))
     return replace(
         found,
         median_error=min(error, constants.median_error, constants.calibrated_median_error),
@@ -96,13 +96,26 @@ def calibrate(constants: SpeedConstants, points: Sequence[Measured]) -> SpeedCon
     )
 
 
-def _off_words(off: float) -> str:
-    """A relative error in words: a share while that says something, then how many times.
+def _far_off(off: float, slower: bool) -> str:
+    """What to look at where a point lies far from what is known, *off* as a factor less 1.
 
-    >>> _off_words(0.33), _off_words(48_866.36)
-    ('33% off', '48,867 times off')
+    >>> _far_off(0.33, slower=True)[18:48], _far_off(48_866.36, slower=True)[18:48], _far_off(0.25, slower=False)[18:38]
+    ('takes 33% longer than is known', 'takes 48,867 times as long as ', 'takes 20% less time ')
     """
-    return f"{off:.0%} off" if off < 1 else f"{1 + off:,.0f} times off"
+    if slower:
+        by = f"{off:.0%} longer than" if off < 1 else f"{1 + off:,.0f} times as long as"
+        return (
+            f"What was measured takes {by} is known of such machines: was it with others there, with a part of the "
+            "model in main memory, or on a card that is held back?"
+        )
+    return (
+        f"What was measured takes {off / (1 + off):.0%} less time than is known of such machines: was it with a draft, "
+        "another model or format, or of several users together?"
+    )
+
+
+def _seconds(points: Sequence[Measured]) -> float:
+    return sum(point.seconds for point in points)
 
 
 def _furthest(constants: SpeedConstants, points: Sequence[Measured]) -> float:

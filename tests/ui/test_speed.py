@@ -1,6 +1,7 @@
 """The Speed page: who is served, the figures of the library, the ranges, one measured point."""
 
 import json
+import re
 
 import pytest
 
@@ -81,6 +82,18 @@ def test_a_card_of_which_only_the_size_is_known(open_app: OpenApp) -> None:
 def test_a_model_that_does_not_fit_still_has_a_speed(open_app: OpenApp) -> None:
     app = open_app(PAGE, model="llama-3.1-70b")
     assert app.title[0].value.startswith("It does not fit. If it did: ")
+
+
+def test_speed_and_cost_say_both_paces_of_a_set_up(open_app: OpenApp) -> None:
+    """Answers alone, and with new prompts all the time."""
+    asked = {"context": "4096", "users": "4"}
+    speed, cost = words(open_app(PAGE, **asked)), words(open_app("ui/pages/cost.py", **asked))
+    alone = re.search(r"users gets \*\*(\d+) tokens a second\*\* \(.*?answers are written, (\d+) while", speed)
+    busy = re.search(r"users gets \*\*(\d+) tokens a second\*\* while new prompts .*? and (\d+) while only", cost)
+    assert alone is not None
+    assert busy is not None
+    assert alone.groups() == busy.groups()[::-1]
+    assert int(busy[1]) < int(alone[1])
 
 
 @pytest.mark.parametrize("device", [{"device": "cpu-16gb"}, {"memory": "16GiB"}])

@@ -12,8 +12,9 @@ from planner.cost_text import cost_sentence, cost_title, energy_sentence, energy
 from planner.energy import Power, device_power, stated_power
 from planner.errors import PlannerError
 from planner.performance_presets import power_share
-from planner.speed.sweeps import drawn_users
-from planner.speed_text import count_users
+from planner.speed.busy import busy
+from planner.speed.sweeps import drawn_users, pace_at
+from planner.speed_text import count_users, two_paces
 from planner.units import format_figure
 from ui import fields, page
 from ui.cost_charts import users_price_chart
@@ -54,6 +55,8 @@ def main() -> None:
     try:
         pace = ready(plan, wish)
         prompt, output = prompt_tokens(pace.context_tokens, answer_tokens)
+        served = busy(pace.model, pace.constants, pace.users, prompt, output)
+        alone = pace_at(pace.model, pace.constants, pace.users, pace.context_tokens)
         power = _power(plan, watts)
         point, points = _points(pace, price.hourly, prompt, output, power)
     except PlannerError as error:
@@ -61,7 +64,7 @@ def main() -> None:
             page.refused(error)
     else:
         with top:
-            _verdict(point, points[0], price, pace.answer.fits)
+            _verdict(point, points[0], price, pace.answer.fits, two_paces(served, alone.each))
             page.as_if_it_fitted(pace.answer)
         say_problem(pace)
         if price.hourly or power:
@@ -115,7 +118,7 @@ def _points(
     return own, points
 
 
-def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool) -> None:
+def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool, paces: str) -> None:
     currency = price.currency
     energy = found.energy
     if price.hourly:
@@ -128,6 +131,7 @@ def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool) -> None:
     else:
         st.title("What does an hour of one card cost you?", anchor=False)
         st.markdown("Type it below: then every token has a price. Of this card neither a price nor its power is known.")
+    st.markdown(paces)
     low, hour, high = (
         f"{SECONDS_PER_HOUR * rate:,.0f}"
         for rate in (found.output_tokens_per_s_low, found.output_tokens_per_s, found.output_tokens_per_s_high)

@@ -10,6 +10,7 @@ from planner.cost_text import cost_sentence, cost_title
 from planner.errors import PlannerError
 from planner.speed.alone import speed_alone
 from planner.speed.answer import SpeedAnswer, speed
+from planner.speed.busy import Busy, busy
 from planner.speed.sweeps import (
     UserRange,
     fast_enough_users,
@@ -81,13 +82,14 @@ def main() -> None:
             prompt_tokens=prompt,
             max_users=plan.answer.max_users,
         )
+        served = busy(pace.model, pace.constants, pace.users, prompt, answered)
         fast = fast_enough_users(pace.model, pace.constants, pace.context_tokens, target or 20.0)
     except PlannerError as error:
         with top:
             page.refused(error)
         return
     with top:
-        _verdict(result, fast, target or 20.0)
+        _verdict(result, fast, target or 20.0, served)
     say_problem(pace)
     if answered != answer_tokens:
         st.caption(
@@ -97,7 +99,7 @@ def main() -> None:
     for warning in result.warnings:
         st.caption(f":material/info: {in_fields(warning)}")
     knee_section(pace, result, target or 20.0)
-    busy_section(pace, (prompt, answered), target or 20.0)
+    busy_section(pace, served, target or 20.0)
     phases_section(pace, prompt)
     first_token_section(pace, prompt)
     context_section(pace)
@@ -109,9 +111,9 @@ def main() -> None:
     )
 
 
-def _verdict(result: SpeedAnswer, fast: UserRange, target: float) -> None:
+def _verdict(result: SpeedAnswer, fast: UserRange, target: float, served: Busy) -> None:
     st.title(speed_title(result, fast), anchor=False)
-    st.markdown(speed_sentence(result, fast, target))
+    st.markdown(speed_sentence(result, fast, target, served))
     each, together, first = result.tokens_per_s_user, result.tokens_per_s, result.time_to_first_token
     with st.grid(4, min_column_width=150):
         page.number("Each user, tokens/s", format_figure(each.value), f"{rate_range(each)}")
