@@ -9,6 +9,7 @@ from planner.speed.busy import busy, mean_context_tokens
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import predicted_s
 from planner.speed.work import Model, decode_work
+from planner.units import shorten
 
 SECONDS_PER_HOUR = 3_600
 MILLION = 1_000_000
@@ -113,7 +114,7 @@ def read_price(name: str, price: object, file: str) -> float:
     """The price an hour of the device *name*, as *file* says it; raises PlannerError where that is none."""
     if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= MAX_PRICE:
         raise PlannerError(
-            f"{file}: {name} = {price!r} is not a price: write a number an hour, such as 2.5, with a point and "
-            "nothing else."
+            f"{file}: {shorten(name)} = {shorten(repr(price))} is not a price: write a number an hour, such as 2.5, "
+            f"from 0 to {MAX_PRICE:,}, with a point and nothing else."
         )
     return float(price)

@@ -12,6 +12,8 @@ from planner.speed_text import count_users
 from planner.units import format_figure, format_seconds
 
 THOUSAND = 1_000
+_TINY = 1e-6
+"""Below it an amount has more zeros than anybody counts."""
 
 
 def cost_title(found: Cost, currency: str) -> str:
@@ -125,6 +127,8 @@ def asked_price(amount: float, currency: str = "") -> str:
         text = f"{amount:,.0f}"
     elif amount >= 1 or amount == 0:
         text = f"{amount:.2f}"
+    elif amount < _TINY:
+        text = f"{amount:.2g}"
     else:
         whole, _, digits = f"{amount:.{2 - math.floor(math.log10(amount))}f}".partition(".")
         text = f"{whole}.{digits.rstrip('0').ljust(2, '0')}"

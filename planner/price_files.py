@@ -9,11 +9,13 @@ from pathlib import Path
 from planner import presets
 from planner.cost import read_price
 from planner.csv_rows import columns, decimal, read_rows, separators
-from planner.errors import BadFile
+from planner.errors import BadFile, UnknownName
+from planner.preset_files import nearest
 from planner.units import shorten
 
 COLUMNS = ("device", "price_per_hour")
 MAX_BYTES = 2**20
+_LINES = "write a line a device, each once, such as rtx-4090 = 0.40"
 
 
 def load_prices(path: Path) -> dict[str, float]:
@@ -34,11 +36,11 @@ def parse_prices(content: bytes, shown: str, is_csv: bool) -> dict[str, float]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadFile(f"{shown} is not text: write a line a device, such as rtx-4090 = 0.40.") from error
+        raise BadFile(f"{shown} is not text: {_LINES}.") from error
     found: dict[str, tuple[str, float]] = {}
     for place, name, written in _csv_entries(text, shown) if is_csv else _toml_entries(text, shown):
         price = read_price(name, written, shown)
-        device = presets.find_device(name).name
+        device = _device(name, f"{shown}, {place}")
         if device in found:
             first, before = found[device]
             raise BadFile(
@@ -46,8 +48,18 @@ def parse_prices(content: bytes, shown: str, is_csv: bool) -> dict[str, float]:
             )
         found[device] = place, price
     if not found:
-        raise BadFile(f"{shown} has no prices: write a line a device, such as rtx-4090 = 0.40.")
+        raise BadFile(f"{shown} has no prices: {_LINES}.")
     return {name: price for name, (_, price) in found.items()}
+
+
+def _device(name: str, place: str) -> str:
+    """The short name of the device called *name*; *place* is where a complaint says that it stands."""
+    try:
+        return presets.find_device(name).name
+    except UnknownName as error:
+        near = nearest(name, list(presets.devices()))
+        hint = f"nearest: {', '.join(near)}; " if near else ""
+        raise UnknownName(f"{place}: device {shorten(name)!r} is not known; {hint}see kvbudget devices.") from error
 
 
 def of_known_speed(prices: Mapping[str, float]) -> tuple[dict[str, float], tuple[str, ...]]:
@@ -74,7 +86,7 @@ def _toml_entries(text: str, shown: str) -> Iterator[tuple[str, str, object]]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadFile(f"{shown} cannot be read: {error}.") from error
+        raise BadFile(f"{shown} cannot be read: {error}; {_LINES}.") from error
     for name, price in table.items():
         yield f"as {shorten(name)}", name, price
 

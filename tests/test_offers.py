@@ -167,7 +167,15 @@ def test_a_card_with_two_prices_is_refused_with_both_places(content: bytes, is_c
         (b"\xff\xfe\x00\x01\x80", True, "is not text"),
         (b"\xff\xfe\x00\x01\x80", False, "is not text"),
         (b"\x00\x00", True, "needs the columns"),
-        (b"rtx-4090 0.4", False, "cannot be read"),
+        (b"rtx-4090 0.4", False, "cannot be read: .*; write a line a device, each once, such as rtx-4090 = 0.40"),
+        (b"l4 = 0,44", False, "cannot be read: .*; write a line a device"),
+        (b"l4 = 1\nl4 = 2", False, "cannot be read: .*; write a line a device, each once"),
+        (
+            b"l4 = " + 400 * b"9",
+            False,
+            "l4 = 9{59}… is not a price: write a number an hour, such as 2.5, from 0 to 1,0",
+        ),
+        (b"device,price_per_hour\nl4,$0.44\n", True, r"l4 = '\$0.44' is not a price"),
         (b"[rtx-4090]\nprice = 1", False, "is not a price"),
         (b"x" * (2**20 + 1), True, "larger than 1 MiB"),
     ],
@@ -190,8 +198,10 @@ def test_a_device_of_unknown_speed_is_left_out_and_named(tmp_path: Path, capsys:
 
 
 def test_a_device_that_is_not_known_is_named() -> None:
-    with pytest.raises(UnknownName, match="Device 'rtx-9999' is not known"):
+    with pytest.raises(UnknownName, match=r"prices.toml, as rtx-9999: device 'rtx-9999' is not known; nearest"):
         parse_prices(b"rtx-9999 = 1", "prices.toml", is_csv=False)
+    with pytest.raises(UnknownName, match=r"t.csv, row 3: device 'l4,rtx-3090' is not known; nearest: rtx-3090"):
+        parse_prices(b'device,price_per_hour\nl4,1\n"l4,rtx-3090",1\n', "t.csv", is_csv=True)
 
 
 def test_the_command_finds_and_exports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,7 @@ def test_a_file_takes_the_place_of_the_table(open_app: OpenApp) -> None:
 @pytest.mark.parametrize(
     ("prices", "sentence"),
     [
-        ("foo = 1", "Device 'foo' is not known"),
+        ("foo = 1", "device 'foo' is not known"),
         ("rtx-4090 = cheap", "The price table cannot be read"),
         ("rtx-4090 = -1", "is not a price"),
         ("rtx-3060-12gb = 0.1", "Ask for less context"),
