@@ -85,6 +85,8 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
     by_token = min(offers, key=lambda offer: offer.output_per_million)
     if by_token is first:
         return f"{sentence} It is the cheapest a token as well."
+    if money(by_token.output_per_million) == money(first.output_per_million):
+        return f"{sentence} A token costs about the least with it as well."
     return (
         f"{sentence} The cheapest a token is {offer_name(by_token)}: {money(by_token.output_per_million, currency)} a "
         f"million, {asked_price(by_token.price_per_hour, currency)} an hour."

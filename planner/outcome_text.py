@@ -50,8 +50,7 @@ def outcome_text(
         lines += [
             f"  cache blocks           {pool.peak_blocks:,} at most, {pool.useful_share:.1%} of their places in use",
             f"  had it reserved        {pool.reserved_tokens:,} tokens a request: {pool.reserved_share:.1%} in use",
-            f"  evictions              {outcome.preemptions:,}"
-            + "".join(f", {use.evictions:,} to {use.name}" for use in outcome.tiers),
+            f"  evictions              {_evictions(outcome)}",
         ]
         if pool.shared_blocks:
             lines.append(f"  saved by sharing       {pool.saved_block_share:.1%} of the blocks")
@@ -75,6 +74,17 @@ def _server(outcome: Outcome, slots: int, load: Load | None) -> str:
 
 def _requests(rate_per_s: float) -> str:
     return f"{counted_words(rate_words(rate_per_s), 'request')}/s"
+
+
+def _evictions(outcome: Outcome) -> str:
+    """How often the youngest request had to give way, and what became of its cache."""
+    times = outcome.preemptions
+    if not times:
+        return "0: the pool was never full"
+    copied = [f"{use.evictions:,} copied to {use.name}" for use in outcome.tiers if use.evictions]
+    again = times - sum(use.evictions for use in outcome.tiers)
+    parts = [*copied, *([f"{again:,} computed again"] if again else [])]
+    return f"{times:,} times the pool was full and the youngest gave way: {', '.join(parts)}"
 
 
 def _ends_lines(ends: tuple[Outcome, Outcome] | None, error: float) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from planner.batching_text import rate_words
+from planner.batching_text import option_name, rate_words
 from planner.fewest_cards import Enough, fewest_cards
 from planner.serving_question import ServingOption, ServingQuestion
 from planner.units import counted, counted_words, format_seconds
@@ -36,11 +36,12 @@ def _answer(best: ServingOption, question: ServingQuestion) -> str:
     left = (
         f"{_rates(best.rate_lost_per_s)} and {counted(best.users_lost, 'user')} are left"
         if best.rate_lost_per_s
-        else "none is left"
+        else "none of it is left"
     )
     return (
         f"{_rates(best.rate_per_s)} ({rate_words(best.rate_low_per_s)} to {rate_words(best.rate_high_per_s)}), "
-        f"{counted(best.users, 'user')} at once, as {_split(best)}{_idle(best, question)}; with one node lost, {left}."
+        f"{counted(best.users, 'user')} at once, as {option_name(best)}{_idle(best, question)}; with one node lost, "
+        f"{left}."
     )
 
 

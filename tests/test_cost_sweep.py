@@ -68,5 +68,7 @@ def test_offers_in_words() -> None:
     assert offer_name(replace(offers[0], device_count=4, replicas=2)) == "4 × GeForce RTX 4090 in 2 replicas"
     other = replace(offers[-1], output_per_million=offers[0].output_per_million / 2)
     assert "The cheapest a token is" in offer_sentence([offers[0], other], "")
+    alike = replace(other, output_per_million=0.9999 * offers[0].output_per_million)
+    assert offer_sentence([offers[0], alike], "").endswith("A token costs about the least with it as well.")
     assert offer_title([], "") == "No card of your table does it"
     assert offer_sentence([], "").startswith("Ask for less context")

@@ -110,12 +110,11 @@ def _queue_layers(
     words = f"waiting for a slot: {most:,} at most" if most else "nobody waits for a slot"
     columns = alt.Chart(alt.Data(values=rows)).encode(x=x, x2="to:Q", y=y, y2="bottom:Q", tooltip=tooltip("count"))
     ground = alt.Chart(alt.Data(values=[{"from": 0.0, "to": end_s, "top": floor}])).encode(x=x, y=y)
+    above = alt.Chart(alt.Data(values=[{"from": 0.0, "top": drawn + QUEUE_GAP - 0.1}])).encode(x=x, y=y)
     return [
         ground.mark_rule(color=WAITING).encode(x2="to:Q"),
         columns.mark_rect(color=WAITING, clip=True),
-        ground.mark_text(text=words, color=ink, align="left", baseline="bottom", dx=2).encode(
-            y=alt.datum(drawn + QUEUE_GAP - 0.1)
-        ),
+        above.mark_text(text=words, color=ink, align="left", baseline="bottom", dx=2),
     ]
 
 

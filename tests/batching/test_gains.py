@@ -226,3 +226,19 @@ def test_a_server_has_the_same_slots_whatever_is_asked_of_it(capsys: pytest.Capt
     for steps in (["--step-ms", "10"], ["--model", "llama-3.1-8b", "--device", "h100-sxm"]):
         assert main(["simulate", "--requests", "20", *steps, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["slots"] == USUAL_SLOTS
+
+
+def test_what_became_of_evicted_caches_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "--requests", "40", "--sigma", "0", "--prompt", "10", "--output", "40", "--step-ms", "10"]
+    words += ["--slots", "8", "--pool-blocks", "12"]
+    for tiers, ends in (
+        ([], "computed again"),
+        (["--host-us", "1"], "copied to host memory"),
+        (["--host-us", "1", "--host-blocks", "0", "--disk-us", "9"], "copied to disk"),
+    ):
+        assert main([*words, *tiers]) == 0
+        (line,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  evictions"))
+        assert " times the pool was full and the youngest gave way: " in line
+        assert line.endswith(ends)
+    assert main([*words[:-2], "--pool-blocks", "400"]) == 0
+    assert "  evictions              0: the pool was never full" in capsys.readouterr().out
