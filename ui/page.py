@@ -6,6 +6,8 @@ from planner.answer import Answer
 from planner.errors import PlannerError
 from planner.verdict import as_if
 from ui.option_words import in_fields
+from ui.scenario import Scenario, scenario
+from ui.words import set_up_line
 
 METHOD = "ui/pages/method.py"
 DRAWER = "_open_drawer"
@@ -34,6 +36,16 @@ def set_up(words: str) -> None:
             on_click=_open_drawer,
             help="Opens the set-up at the left. If it stays closed: it is behind » at the top.",
         )
+
+
+def answered_plan() -> Scenario | None:
+    """The set-up in the page's first line, and what it asks; ``None``: it makes no plan, and the page has said why."""
+    plan = scenario()
+    set_up(set_up_line(plan.chosen, plan.answer))
+    if plan.answer is None:
+        problem(plan.problem)
+        return None
+    return plan
 
 
 class NoAnswer(PlannerError):

@@ -32,19 +32,15 @@ from ui.pace import command, pace_fields, pace_words, say_problem
 from ui.patience_section import patience_section
 from ui.pause_section import pause_section
 from ui.requests import AT_ONCE, FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
-from ui.scenario import scenario
 from ui.server_fields import server_fields
-from ui.words import set_up_line
 
 MOST_USUAL_SLOTS = 1_024
 """No set-up asks for more slots than this by itself: servers have fewer, and a step time is planned for each."""
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     plan = one_server(plan)
     top = st.container()

@@ -34,8 +34,7 @@ from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars
 from ui.draw import draw
 from ui.html_table import html_table
 from ui.layers import show_layers
-from ui.scenario import Scenario, scenario
-from ui.words import set_up_line
+from ui.scenario import Scenario
 
 MODEL_PAGE = "ui/pages/model.py"
 MAX_MODELS = 12
@@ -47,10 +46,8 @@ EXAMPLE_TOKENS = (64, 512, 4_096)
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     chosen = plan.chosen
     own = _cost(chosen.architecture, chosen, is_asked=True)

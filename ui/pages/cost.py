@@ -24,17 +24,13 @@ from ui.offer_section import offers_section
 from ui.one_server import ServerPlan, one_server
 from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
 from ui.price_fields import HourPrice, price_fields
-from ui.scenario import scenario
-from ui.words import set_up_line
 
 FEWEST_USERS_DRAWN = 16
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     plan = one_server(plan)
     top = st.container()

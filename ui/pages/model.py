@@ -16,17 +16,13 @@ from ui import own_config, page
 from ui.html_table import html_table
 from ui.layers import show_layers
 from ui.option_words import in_fields
-from ui.scenario import scenario
-from ui.words import set_up_line
 
 SHOWN_NAMES = 12
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     chosen, preset = plan.chosen, _preset(plan.chosen)
     _headline(chosen, plan.answer, preset)

@@ -21,18 +21,16 @@ from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
 from ui.item_table import host_table, item_table
 from ui.option_words import in_fields
-from ui.scenario import Scenario, apply, scenario
+from ui.scenario import Scenario, apply
 from ui.share_table import share_table
-from ui.words import BASIS_WORDS, ICONS, set_up_line
+from ui.words import BASIS_WORDS, ICONS
 
 SHOWN_FIXES = 3
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         _examples()
         return
     _verdict(plan)

@@ -38,8 +38,6 @@ from ui.draft_sections import map_section, published_section, trade_section, use
 from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
-from ui.scenario import scenario
-from ui.words import set_up_line
 
 MAP_ACCEPTANCES = tuple(tenth / 10 for tenth in range(1, 10))
 MAP_LENGTHS = tuple(range(1, 9))
@@ -56,10 +54,8 @@ TOO_NEAR = 0.045
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     plan = one_server(plan)
     top = st.container()

@@ -39,18 +39,14 @@ from ui.pace import (
     say_problem,
 )
 from ui.price_fields import price_fields
-from ui.scenario import scenario
 from ui.speed_sections import context_section, first_token_section, knee_section, phases_section
-from ui.words import set_up_line
 
 COST_PAGE = "ui/pages/cost.py"
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     plan = one_server(plan)
     top = st.container()

@@ -27,18 +27,16 @@ from planner.which_text import (
 from ui import page, which_table
 from ui.option_words import in_fields
 from ui.pick_section import models_section
-from ui.scenario import Scenario, scenario
+from ui.scenario import Scenario
 from ui.which_table import Columns
-from ui.words import AS_PUBLISHED, set_up_line
+from ui.words import AS_PUBLISHED
 
 FILE, CARD, MODEL = "Which file?", "Which card?", "Which model?"
 
 
 def main() -> None:
-    plan = scenario()
-    page.set_up(set_up_line(plan.chosen, plan.answer))
-    if plan.chosen is None or plan.answer is None:
-        page.problem(plan.problem)
+    plan = page.answered_plan()
+    if plan is None:
         return
     heading, explained, noted = st.empty(), st.empty(), st.container()
     heading.title("What can I run?", anchor=False)
