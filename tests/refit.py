@@ -1,6 +1,7 @@
 """The runtime's fitted figures, fitted again without any start-up on the card that is to be predicted."""
 
 from collections.abc import Iterator
+from functools import cache
 from statistics import median
 
 from planner.choices import Chosen
@@ -42,9 +43,14 @@ def _of(chosen: Chosen) -> tuple:  # type: ignore[type-arg]
 def _same_rule(chosen: Chosen, rule: str) -> Iterator[tuple[Reading, Chosen]]:
     """Start-ups that are run, and whose version has the *rule* that *chosen* has."""
     wanted = chosen.deployment.settings.rule(rule)
-    for other in readings():
-        if not other.skip and (found := other.chosen()).deployment.settings.rule(rule) == wanted:
+    for other, found in _run():
+        if found.deployment.settings.rule(rule) == wanted:
             yield other, found
+
+
+@cache
+def _run() -> tuple[tuple[Reading, Chosen], ...]:
+    return tuple((reading, reading.chosen()) for reading in readings() if not reading.skip)
 
 
 def _copies(chosen: Chosen) -> Iterator[tuple[Reading, float]]:

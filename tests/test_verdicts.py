@@ -25,9 +25,10 @@ DEVICES = ("l4", "rtx-4090", "h100-sxm", "mi300x", "apple-m4-16gb")
 MODELS = ("llama-3.1-8b", "qwen3-8b", "gpt-oss-20b", "qwen3-next-80b-a3b")
 CONTEXTS = (2_048, 30_000)
 PLACED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "llama_cpp": ((), ("n_gpu_layers=0",), ("n_gpu_layers=20",), ("cpu_moe=true",), ("no_kv_offload=true",)),
-    "ollama": ((), ("n_gpu_layers=0",)),
+    "llama_cpp": (("n_gpu_layers=0",), ("n_gpu_layers=20",), ("cpu_moe=true",), ("no_kv_offload=true",)),
+    "ollama": (("n_gpu_layers=0",),),
 }
+PLACED_ON = ("rtx-4090", "apple-m4-16gb")
 
 
 def ask(choices: Choices) -> Answer:
@@ -37,7 +38,8 @@ def ask(choices: Choices) -> Answer:
 
 def plans(engine: str) -> Iterator[Answer]:
     """Every plan that makes sense; those of one's own memory with and without its size."""
-    for device, model, context, settings in product(DEVICES, MODELS, CONTEXTS, PLACED.get(engine, ((),))):
+    placed = [(device, settings) for settings in PLACED.get(engine, ()) for device in PLACED_ON]
+    for (device, settings), model, context in product([*product(DEVICES, [()]), *placed], MODELS, CONTEXTS):
         for host_memory in (None, "16GiB", "64GiB") if settings else (None,):
             try:
                 yield ask(
@@ -89,7 +91,8 @@ def test_what_decides_is_what_lies_where_it_is_short() -> None:
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_no_file_is_too_big_by_less_than_nothing(device: str) -> None:
-    for settings, host_memory in product(((), ("n_gpu_layers=0",), ("cpu_moe=true",)), (None, "2GiB", "16GiB")):
+    placed = product((("n_gpu_layers=0",), ("cpu_moe=true",)), ("2GiB", "16GiB"))
+    for settings, host_memory in (((), None), *placed):
         choices = Choices(model="gpt-oss-20b", device=device, engine="llama_cpp", set=settings, host_memory=host_memory)
         chosen = choose(choices)
         matches = formats_for(choices, chosen.architecture, default_weights("llama_cpp"))
