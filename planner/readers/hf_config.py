@@ -151,14 +151,16 @@ def _beside(
 
 
 def _says_tied(top: Values, values: Values, text: TextConfig) -> bool:
-    """Whether the file ties the head: a wrapper's own key comes before its text model's, the class default last.
+    """Whether the file ties the head: the key of the wrapper around it comes before its text model's, defaults last.
 
     Of a wrapper that is not known it is not known which counts: both have to say so. So they have where the wrapper's
     class says no and its file nothing.
     """
     key = "tie_word_embeddings"
-    if top.has(key) and not text.warning:
-        return top.flag(key)
+    around = text.place.rpartition(".")[0]  # of two wrappers the inner one has the head
+    written = next(filter(top.has, (f"{around}.{key}", key) if around else (key,)), "")
+    if written and not text.warning:
+        return top.flag(written)
     return values.flag(key) and top.get(key) is not False
 
 

@@ -119,6 +119,24 @@ def test_a_head_is_tied_only_if_text_and_unknown_wrapper_both_say_so() -> None:
     assert untied - tied == 128_256 * 4096
 
 
+@pytest.mark.parametrize(
+    ("outer", "inner", "text", "tied"),
+    [
+        ({}, {}, True, False),
+        ({}, {"tie_word_embeddings": True}, False, True),
+        ({"tie_word_embeddings": True}, {"tie_word_embeddings": False}, True, False),
+        ({"tie_word_embeddings": True}, {}, False, True),
+    ],
+)
+def test_of_two_wrappers_the_inner_one_ties_the_head(
+    outer: dict[str, Any], inner: dict[str, Any], text: bool, tied: bool
+) -> None:
+    """Qwen2.5-Omni: the class that writes is made of ``thinker_config``, which ties nothing unless it says so."""
+    model = {**config_of("Qwen/Qwen2.5-7B-Instruct"), "model_type": "qwen2_5_omni_text", "tie_word_embeddings": text}
+    config = {"model_type": "qwen2_5_omni", "thinker_config": {"text_config": model, **inner}, **outer}
+    assert any(tensor.name == "lm_head.weight" for tensor in read_config(config, KNOWLEDGE).tensors) is not tied
+
+
 def test_bound_ignores_windows() -> None:
     """Full attention in all 32 layers: 8 key-value heads × 128 × 2 × 2 bytes each."""
     bound = read_config(
