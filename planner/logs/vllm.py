@@ -26,7 +26,7 @@ SHORT = {
     "-ep": "enable_expert_parallel",
 }
 COMMAND = options_of(same_names(*SETTINGS) | SHORT)
-FIRST_ENGINE = "0.8"
+FIRST_ENGINE = "0.7.3"
 """The last release whose default was the first of vLLM's engines, which prints lines of its own."""
 _REST = "(?P<pairs__>.*)"
 _VERSION_IN_TEXT = rf"\b(?i:vllm)(?i:[ _-]version|-openai)?[`*]{{0,2}}[ =:_-]{{1,3}}[`*v]{{0,2}}{VERSION}"

@@ -19,7 +19,7 @@ from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, Kind, LineItem
-from planner.units import format_bytes
+from planner.units import GIB, format_bytes
 
 
 class Vllm(PerRequest):
@@ -73,14 +73,16 @@ class Vllm(PerRequest):
     def host_items(
         self, architecture: Architecture, deployment: Deployment, tokens: int, requests: int
     ) -> tuple[LineItem, ...]:
-        """What cpu_offload_gb leaves in main memory, of every card."""
+        """What cpu_offload_gb leaves in main memory, and the first engine's room for caches, of every card."""
         ranks = self._whole_ranks(architecture, deployment)
         cards = deployment.tensor_parallel * deployment.data_parallel
         size = cards * sum(offloaded(rank, deployment)[1] for rank in ranks)
-        if not size:
-            return ()
         source = "layers that cpu_offload_gb leaves here, of every card"
-        return (LineItem(name="weights", kind=Kind.WEIGHTS, bytes=size, basis=Basis.EXACT, source=source),)
+        weights = LineItem(name="weights", kind=Kind.WEIGHTS, bytes=size, basis=Basis.EXACT, source=source)
+        swap_bytes = deployment.device_count * GIB * deployment.settings.rule("swap_gib")
+        source = "swap_space for the caches of requests that give way, for every card"
+        swap = LineItem(name="swap space", kind=Kind.CACHE, bytes=swap_bytes, basis=Basis.RULE, source=source)
+        return tuple(item for item in (weights, swap) if item.bytes)
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """The share of the card less what is taken, and less the block that is never given away.
