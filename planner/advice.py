@@ -14,7 +14,7 @@ from planner.choices import Choices, choose, choose_cards
 from planner.deployment import CPU, MAX_PARALLEL, Device
 from planner.downloads import checkpoint_id
 from planner.engines import ENGINES
-from planner.engines.llama_cpp.options import PLACEMENT
+from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
 from planner.fit import over_cards
 from planner.launch import settable
@@ -143,7 +143,7 @@ def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, C
     """
     deployment = choose(choices, architecture).deployment
     settings = deployment.settings
-    if deployment.on_cpu or settings.given & PLACEMENT or (settings.values["fit"] is False and "fit" in settings.given):
+    if deployment.on_cpu or is_placed(settings) or (settings.values["fit"] is False and "fit" in settings.given):
         return None
     margin_bytes = settings.integer("fit_target") or 0
     if deployment.pipeline_parallel > 1:

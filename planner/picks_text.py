@@ -8,7 +8,7 @@ from planner.cli_text import listing_text
 from planner.downloads import hub_note, pull_name
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
-from planner.launch.llama_cpp import FORK
+from planner.launch.llama_cpp_words import FORK
 from planner.picks import Pick, longer_context, placed
 from planner.quality import unlike
 from planner.tried_formats import MINIMUM

@@ -9,7 +9,7 @@ from planner.architecture import Architecture
 from planner.choices import Choices, choose
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
-from planner.engines.llama_cpp.options import PLACEMENT
+from planner.engines.llama_cpp.options import is_placed
 from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
@@ -72,10 +72,10 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
     for fix in enough:
         changed = choose(fix.choices, architecture)
         command = launch(fix.choices, changed)
-        is_placed = bool(PLACEMENT & changed.deployment.settings.given) and spills(found)
+        is_moved = is_placed(changed.deployment.settings) and spills(found)
         if command is not None and expresses(fix.choices, changed, command):
-            return Start(command=command, choices=fix.choices, change=fix.change, spills=is_placed)
-        if is_placed:  # The engine does so by itself, and has no option for it.
+            return Start(command=command, choices=fix.choices, change=fix.change, spills=is_moved)
+        if is_moved:  # The engine does so by itself, and has no option for it.
             return Start(command=launch(choices, chosen), choices=fix.choices, change=fix.change, spills=True)
     if enough:
         return Start(command=None, choices=enough[0].choices, change=enough[0].change)

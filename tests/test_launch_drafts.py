@@ -8,7 +8,7 @@ import pytest
 from planner.choices import Choices, choose
 from planner.launch import LAUNCHERS, launch, parse_launch
 from planner.launch.base import Launch
-from tests.test_launch import ask, comparable, without_command
+from tests.launch_plans import ask, comparable, without_command
 
 DRAFTS = ("qwen3-0.6b", "eagle", "ngram", "mtp")
 CANNOT = {("transformers", "eagle"), ("transformers", "mtp"), ("ik_llama_cpp", "eagle"), ("ik_llama_cpp", "ngram")}

@@ -17,9 +17,10 @@ VALUES = ("cache_max_entry_count", "cache_block_seq_len", "quant_policy", "max_b
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, on TurboMind, whose rules the plan follows."""
-    words = [*COMMAND, loaded(choices, chosen, SPELLING.weights), "--backend", "turbomind", *_options(choices, chosen)]
+    words = [*COMMAND, loaded(choices, chosen, SPELLING.made), "--backend", "turbomind", *_options(choices, chosen)]
     notes = (
-        *checkpoint_notes(choices, chosen, "LMDeploy", SPELLING.weights),
+        *checkpoint_notes(choices, chosen, "LMDeploy", SPELLING.made),
+        *SPELLING.notes(choices, chosen.deployment, "LMDeploy"),
         *left_out(chosen.deployment, "TurboMind"),
     )
     return Launch(text=shell(words), language="sh", notes=notes)
@@ -52,7 +53,7 @@ def parse(text: str, like: Choices) -> Choices:
             case "ignored":
                 pass
             case "--dtype":
-                found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
+                found = replace(found, **SPELLING.said({name: value}))  # type: ignore[arg-type]
             case _ if name.startswith("set."):
                 found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
             case _:

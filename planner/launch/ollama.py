@@ -14,7 +14,7 @@ from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import left_out
 from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
-from planner.launch.llama_cpp import CACHE_TYPES, cache_type
+from planner.launch.llama_cpp_words import CACHE_TYPES, cache_type
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
 """Settings by the names of a Modelfile's parameters; two more are the environment's."""

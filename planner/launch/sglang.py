@@ -54,13 +54,14 @@ DRAFT_PATH, STEPS, TREE, DRAFTED = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to SGLang is left to it here too."""
-    words = [*COMMAND, "--model-path", loaded(choices, chosen, SPELLING.weights), *_options(choices, chosen)]
+    words = [*COMMAND, "--model-path", loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
     return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
 def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
     deployment = chosen.deployment
-    yield from checkpoint_notes(choices, chosen, "SGLang", SPELLING.weights)
+    yield from checkpoint_notes(choices, chosen, "SGLang", SPELLING.made)
+    yield from SPELLING.notes(choices, deployment, "SGLang")
     draft = deployment.draft
     is_said = draft is None or has_files(draft)
     yield from draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "SGLang")
@@ -129,7 +130,7 @@ def parse(text: str, like: Choices) -> Choices:
     beside, beside_switches = ignored("sglang")
     flags, switches = flags | beside, switches | beside_switches
     found, sizes = replace(like, engine="sglang", set=()), dict.fromkeys(SPLITS.values(), 1)
-    shares, draft = False, ""
+    shares, draft, stored = False, "", dict[str, str]()
     for name, value in options_of(words, flags, switches):
         if name == "draft":
             draft = value
@@ -146,13 +147,14 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "ignored":
             pass
         elif name in SPELLING.flags:
-            found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
+            stored[name] = value
         elif name == "model":
             found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         elif name == "context":
             found = replace(found, context=whole_number(value, name))
         else:
             raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")
+    found = replace(found, **SPELLING.said(stored))  # type: ignore[arg-type]
     return _split(_with_draft(found, draft) if draft else found, sizes, shares)
 
 

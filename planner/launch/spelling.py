@@ -12,14 +12,17 @@ from planner.records import dataclass
 STANDS_FOR, IN = "CHECKPOINT-OF-", "-IN-"
 """What stands for a checkpoint that is not known: no such repository exists, so that nothing else is loaded."""
 CACHE, DTYPE, WEIGHTS = "--kv-cache-dtype", "--dtype", "--quantization"
+FULL, PLAIN = "fp32", ("bf16", "fp16", "fp32")
+"""Numbers in full, and all that are not quantised: weights and cache are loaded in one of them alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
     """Our formats by an engine's own names.
 
-    *caches* has an option of its own; a cache in one of *dtypes* follows from the whole model's. *weights* are made
-    while the engine loads: any other format needs a checkpoint that has it. *read* are further names of a cache.
+    *caches* has an option of its own; a cache in one of *dtypes* follows from the whole model's, as its weights do.
+    *weights* are made while the engine loads: any other format needs a checkpoint that has it. *read* are further names
+    of a cache.
     """
 
     caches: Mapping[str, str]
@@ -28,28 +31,51 @@ class Spelling:
     read: Mapping[str, str]
 
     @property
+    def made(self) -> Mapping[str, str]:
+        """Formats of weights that any checkpoint is loaded in."""
+        return {**self.weights, **self.dtypes}
+
+    @property
     def flags(self) -> dict[str, str]:
-        """The options by themselves, as ``choice`` wants them."""
+        """The options by themselves, as ``said`` wants them."""
         return {option: option for option in (CACHE, DTYPE, WEIGHTS)}
 
     def options(self, choices: Choices, deployment: Deployment) -> Iterator[str]:
         """The words for the cache that was asked for, and for weights that the engine makes."""
         cache, weights = deployment.kv_cache_k.name, deployment.weights.name
-        if choices.kv_cache or choices.kv_cache_k:
-            yield from (DTYPE, self.dtypes[cache]) if cache in self.dtypes else (CACHE, self.caches[cache])
+        is_asked = bool(choices.kv_cache or choices.kv_cache_k)
+        if weights in self.dtypes:
+            yield from (DTYPE, self.dtypes[weights])
+        elif is_asked and cache in self.dtypes and cache != FULL:
+            yield from (DTYPE, self.dtypes[cache])
+        if is_asked and cache not in self.dtypes:
+            yield from (CACHE, self.caches[cache])
         if weights in self.weights:
             yield from (WEIGHTS, self.weights[weights])
 
-    def choice(self, option: str, value: str) -> dict[str, str]:
-        """What one of ``flags`` says of a plan; what is no choice of ours is left to the checkpoint."""
-        if option == CACHE:
+    def notes(self, choices: Choices, deployment: Deployment, title: str) -> Iterator[str]:
+        """That numbers in full are those of weights and cache alike, where the plan has only one of them so."""
+        cache, weights = deployment.kv_cache_k.name, deployment.weights.name
+        is_other = not (choices.kv_cache or choices.kv_cache_k) or cache in self.dtypes
+        if FULL in (cache, weights) and cache != weights and is_other:
+            yield (
+                f"The plan counts weights in {weights} and a cache in {cache}, which this command does not say: "
+                f"{title} keeps both in {FULL}, or neither."
+            )
+
+    def said(self, options: Mapping[str, str]) -> dict[str, str]:
+        """What ``flags`` say of a plan, in any order; what is no choice of ours is left to the checkpoint."""
+        found: dict[str, str] = {}
+        dtypes = {theirs: ours for ours, theirs in self.dtypes.items()} | {"half": "fp16", "float": FULL}
+        if (ours := dtypes.get(options.get(DTYPE, ""))) is not None:
+            found = {"kv_cache": ours, "weights": FULL} if ours == FULL else {"kv_cache": ours}
+        if (value := options.get(CACHE, "auto")) != "auto":
             known = {theirs: ours for ours, theirs in self.caches.items()} | dict(self.read)
-            return {} if value == "auto" else {"kv_cache": known_name(known, value, CACHE)}
-        if option == DTYPE:
-            known = {theirs: ours for ours, theirs in self.dtypes.items()} | {"half": "fp16"}
-            return {"kv_cache": known[value]} if value in known else {}
-        known = {theirs: ours for ours, theirs in self.weights.items()}
-        return {"weights": known[value]} if value in known else {}
+            found["kv_cache"] = known_name(known, value, CACHE)
+        made = {theirs: ours for ours, theirs in self.weights.items()}
+        if (value := options.get(WEIGHTS, "")) in made:
+            found["weights"] = made[value]
+        return found
 
 
 def setting_options(deployment: Deployment, names: tuple[str, ...]) -> Iterator[str]:
@@ -107,6 +133,6 @@ def checkpoint_notes(choices: Choices, chosen: Chosen, title: str, made: Mapping
 
 def _is_unknown(choices: Choices, chosen: Chosen, made: Mapping[str, str]) -> bool:
     """Whether the publisher's files have another format, which the engine does not make and no checkpoint has."""
-    weights = chosen.deployment.weights.name
-    has_it = weights in (CHECKPOINT, chosen.architecture.stored_as, *made)
+    weights, stored = chosen.deployment.weights.name, chosen.architecture.stored_as
+    has_it = weights in (CHECKPOINT, stored) or (weights in made and not (weights in PLAIN and stored not in PLAIN))
     return not has_it and checkpoint_id(choices.model, weights) is None

@@ -22,7 +22,7 @@ from planner.launch.base import (
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
-from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
+from planner.launch.spelling import FULL, checkpoint_notes, loaded, of_checkpoint
 
 FILE = "options.yaml"
 CACHE_DTYPES = {"fp8": "fp8", "nvfp4-kv": "nvfp4"}
@@ -51,9 +51,16 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     before = "\n".join((f"cat > {FILE} <<'END'", *content, "END\n")) if content else ""
     notes = (
         *checkpoint_notes(choices, chosen, "TensorRT-LLM", {}),
+        *_cache_notes(choices, deployment),
         *draft_notes(choices, deployment, {}),
     )
     return Launch(text=before + shell(words), language="sh", notes=notes)
+
+
+def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+    """A cache that is not quantised is in the model's own numbers."""
+    if (choices.kv_cache or choices.kv_cache_k) and deployment.kv_cache_k.name == FULL:
+        yield f"The plan counts a cache in {FULL}, which this command does not say: it is in the model's own numbers."
 
 
 def _file(choices: Choices, deployment: Deployment) -> Iterator[str]:

@@ -10,7 +10,7 @@ from planner.draft import NGRAM
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
-from planner.launch.spelling import checkpoint_notes, loaded, of_checkpoint
+from planner.launch.spelling import FULL, checkpoint_notes, loaded, of_checkpoint
 
 BITS_AND_BYTES = {
     "nf4": 'load_in_4bit=True, bnb_4bit_quant_type="nf4"',
@@ -19,12 +19,14 @@ BITS_AND_BYTES = {
     "llm-int8": "load_in_8bit=True",
 }
 """Formats that the library makes while it loads, through bitsandbytes."""
+ATTENTION = "attn_implementation"
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _MODEL = re.compile(r'^MODEL = "([^"\n]{1,300})"$', re.MULTILINE)
 _NUMBER = re.compile(r"^(TOKENS|USERS|DRAFTED) = (\d{1,15})$", re.MULTILINE)
 _DRAFT = re.compile(r'^DRAFT = "([^"\n]{1,300})"$', re.MULTILINE)
 _LOOKUP = re.compile(r"\bprompt_lookup_num_tokens=(\d{1,15})\b")
 _DTYPE = re.compile(r'\bdtype="(\w{1,20})"')
+_ATTENTION = re.compile(rf'\b{ATTENTION}="(\w{{1,30}})"')
 _CONFIG = re.compile(r"BitsAndBytesConfig\(([^()\n]{1,200})\)")
 
 
@@ -49,7 +51,10 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
 def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
     """The cache is kept in the model's own format, whatever the plan says."""
     cache = deployment.kv_cache_k.name
-    if (choices.kv_cache or choices.kv_cache_k) and cache not in DTYPES:
+    is_full = deployment.weights.name == FULL
+    if is_full and cache != FULL:
+        yield f"The plan counts a cache in {cache}: this script keeps one in {FULL}, as the weights."
+    elif not is_full and (choices.kv_cache or choices.kv_cache_k) and (cache not in DTYPES or cache == FULL):
         yield f"The plan counts a cache in {cache}: this script keeps one in 16 bit."
 
 
@@ -64,8 +69,9 @@ def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
         yield from (f'DRAFT = "{draft_checkpoint(choices, assistant)}"', f"DRAFTED = {assistant.draft_tokens}")
     yield from ("", "tokenizer = AutoTokenizer.from_pretrained(MODEL)")
     quantized = f", quantization_config=BitsAndBytesConfig({config})" if config else ""
-    dtype = DTYPES.get(chosen.deployment.kv_cache_k.name, "auto")
-    yield f'model = AutoModelForCausalLM.from_pretrained(MODEL, dtype="{dtype}", device_map="auto"{quantized})'
+    dtype = _dtype(chosen.deployment)
+    loading = f'dtype="{dtype}", device_map="auto"{_attention(chosen.deployment)}{quantized}'
+    yield f"model = AutoModelForCausalLM.from_pretrained(MODEL, {loading})"
     more = ""
     if assistant is not None:
         yield f'draft = AutoModelForCausalLM.from_pretrained(DRAFT, dtype="{dtype}", device_map="auto")'
@@ -75,6 +81,18 @@ def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
         more = f", prompt_lookup_num_tokens={draft.draft_tokens}"
     yield 'prompts = tokenizer(["Hello"] * USERS, return_tensors="pt").to(model.device)'
     yield f"print(tokenizer.batch_decode(model.generate(**prompts, max_length=TOKENS{more})))"
+
+
+def _dtype(deployment: Deployment) -> str:
+    """Weights that are not quantised and the cache are in the same numbers: those of the weights where these say so."""
+    weights, cache = deployment.weights.name, deployment.kv_cache_k.name
+    return DTYPES.get(weights) or (DTYPES.get(cache, "auto") if cache != FULL else "auto")
+
+
+def _attention(deployment: Deployment) -> str:
+    """How attention is computed, where the plan says so."""
+    settings = deployment.settings
+    return f', {ATTENTION}="{settings.values[ATTENTION]}"' if ATTENTION in settings.given else ""
 
 
 def parse(text: str, like: Choices) -> Choices:
@@ -87,11 +105,13 @@ def parse(text: str, like: Choices) -> Choices:
     found = replace(found, context=numbers.get("TOKENS", like.context), users=numbers.get("USERS", like.users))
     ours = {theirs: ours for ours, theirs in DTYPES.items()}
     if (dtype := _DTYPE.search(text)) and dtype[1] in ours:
-        found = replace(found, kv_cache=ours[dtype[1]])
+        found = replace(found, kv_cache=ours[dtype[1]], weights=FULL if ours[dtype[1]] == FULL else found.weights)
     if draft := _DRAFT.search(text):
         found = replace(found, draft_model=draft[1], draft_tokens=numbers.get("DRAFTED"))
     elif lookup := _LOOKUP.search(text):
         found = replace(found, draft_model=NGRAM, draft_tokens=int(lookup[1]))
+    if attention := _ATTENTION.search(text):
+        found = replace(found, set=(f"{ATTENTION}={attention[1]}",))
     config = _CONFIG.search(text)
     by_config = {text: name for name, text in BITS_AND_BYTES.items()}
     return replace(found, weights=by_config[config[1]]) if config and config[1] in by_config else found

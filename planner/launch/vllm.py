@@ -50,7 +50,7 @@ VALUES = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
-    words = ["vllm", "serve", loaded(choices, chosen, SPELLING.weights), *_options(choices, chosen)]
+    words = ["vllm", "serve", loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
     return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
@@ -93,7 +93,8 @@ def _draft(choices: Choices, draft: Draft) -> dict[str, Any]:
 
 def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
     deployment = chosen.deployment
-    yield from checkpoint_notes(choices, chosen, "vLLM", SPELLING.weights)
+    yield from checkpoint_notes(choices, chosen, "vLLM", SPELLING.made)
+    yield from SPELLING.notes(choices, deployment, "vLLM")
     shared = deployment.tensor_parallel * deployment.data_parallel
     if deployment.expert_parallel not in (1, shared):
         yield f"vLLM shares experts over all {shared} devices of a stage; the plan says {deployment.expert_parallel}."
@@ -117,7 +118,7 @@ def parse(text: str, like: Choices) -> Choices:
     for name in SWITCHES:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
     found = replace(like, engine="vllm", set=())
-    shares_experts = False
+    shares_experts, stored = False, dict[str, str]()
     for name, value in options_of(map(_dashed, words), flags, switches):
         if name == "ignored":
             continue
@@ -128,11 +129,12 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "experts":
             shares_experts = True
         elif name in SPELLING.flags:
-            found = replace(found, **SPELLING.choice(name, value))  # type: ignore[arg-type]
+            stored[name] = value
         elif name == "":
             found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         else:
             found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
+    found = replace(found, **SPELLING.said(stored))  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
 
@@ -152,7 +154,7 @@ def _with_drafts(found: Choices, value: str) -> Choices:
         raise PlannerError("--speculative-config is not a JSON object.")
     if MODEL in config:
         tokens = whole_number(str(config.get(TOKENS)), TOKENS)
-        stored = SPELLING.choice(WEIGHTS, str(config.get(QUANTIZATION))).get("weights", found.draft_weights)
+        stored = SPELLING.said({WEIGHTS: str(config.get(QUANTIZATION))}).get("weights", found.draft_weights)
         return replace(found, **draft_of(str(config[MODEL]), tokens), draft_weights=stored)  # type: ignore[arg-type]
     keys = {METHOD: "speculative_method", TOKENS: TOKENS}
     return replace(found, set=(*found.set, *(f"{keys[key]}={config[key]}" for key in keys if key in config)))

@@ -2,6 +2,7 @@
 
 from planner.architecture import Architecture, Attention, CompressedAttention
 from planner.deployment import Deployment
+from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
 from planner.records import dataclass
@@ -56,6 +57,11 @@ class Options:
         return min(self.n_ubatch, cells)
 
 
+def is_placed(settings: EngineSettings) -> bool:
+    """Whether *settings* say what lies on cards; a switch that is off says nothing."""
+    return any(settings.values[name] is not False for name in settings.given & PLACEMENT)
+
+
 def padded(tokens: int, multiple: int) -> int:
     """*tokens* rounded up to a whole *multiple*."""
     return -(-tokens // multiple) * multiple
@@ -93,12 +99,7 @@ def margin_bytes(deployment: Deployment) -> int:
     Source: common/fit.cpp, common_params_fit_impl.
     """
     settings = deployment.settings
-    if (
-        deployment.on_cpu
-        or deployment.overhead_bytes is not None
-        or settings.given & PLACEMENT
-        or not settings.flag("fit")
-    ):
+    if deployment.on_cpu or deployment.overhead_bytes is not None or is_placed(settings) or not settings.flag("fit"):
         return 0
     return settings.integer("fit_target") or 0
 
