@@ -83,7 +83,7 @@ def budget_for(ranks: tuple[RankBudget, ...], workload: Workload) -> MemoryBudge
         total_bytes=total_bytes,
         free_bytes=fullest.memory_bytes - total_bytes,
         loads=loads,
-        fits=holds(ranks, workload.context_tokens, workload.users),
+        fits=holds(ranks, tokens, users),
         state=_state(ranks, workload, loads),
     )
 

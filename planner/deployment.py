@@ -24,8 +24,9 @@ CPU = "cpu"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
-    """One accelerator. *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
+    """One accelerator, or a machine that computes with its processor.
 
+    *memory_bytes* is what a process can see, *driver_bytes* what the driver reports.
     *machine_bytes*: all memory of a machine whose processor and accelerator share it, ``None`` where each has its own.
     *compute_capability* is NVIDIA's number for what a card's kernels can do, ``None`` for others' and where not known.
     *machine_devices*: how many of them the usual machine has, ``None`` where that is not known.

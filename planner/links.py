@@ -10,6 +10,7 @@ from planner.deployment import Device
 from planner.errors import PlannerError
 from planner.preset_files import PRESETS, build, load_toml
 from planner.speed.links import Link
+from planner.units import shorten
 
 _ASSUMED = "pcie4-x16"
 """For devices of which nothing says what joins them."""
@@ -38,7 +39,7 @@ def find_link(device: Device, name: str | None = None) -> Link:
         return next(iter(own.values()), None) or replace(_link(_ASSUMED, ""), is_assumed=True)
     wanted = name.strip().lower()
     if wanted not in _kinds():
-        raise PlannerError(f"interconnect = {name[:40]!r} is not known; choose one of: {', '.join(_kinds())}.")
+        raise PlannerError(f"interconnect = {shorten(name)!r} is not known; choose one of: {', '.join(_kinds())}.")
     if wanted not in own and "bytes_per_s" not in _kinds()[wanted]:
         title = _kinds()[wanted]["title"]
         raise PlannerError(

@@ -14,6 +14,7 @@ from planner.speculation import DraftOverhead, PublishedDraft
 from planner.speed.constants import SpeedConstants
 from planner.speed.host import HostTime
 from planner.speed.rates import Kernels
+from planner.units import shorten
 
 
 @cache
@@ -149,5 +150,5 @@ def find_request_set(name: str) -> RequestSet:
     """The set called *name*; raises UnknownName with those that exist."""
     found = request_sets().get(name.strip().lower())
     if found is None:
-        raise UnknownName(f"Workload {name!r} is not known; choose one of: {', '.join(request_sets())}.")
+        raise UnknownName(f"Workload {shorten(name)!r} is not known; choose one of: {', '.join(request_sets())}.")
     return found

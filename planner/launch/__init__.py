@@ -68,6 +68,9 @@ def parse_launch(engine: str, text: str, like: Choices) -> Choices:
     option that is not known.
     """
     if engine not in LAUNCHERS:
-        raise UnknownName(f"Engine {engine!r} has no command that is read; choose one of: {', '.join(LAUNCHERS)}.")
+        raise UnknownName(
+            f"Engine {engine!r} has no command that is read: say with --engine whose it is, one of: "
+            f"{', '.join(LAUNCHERS)}."
+        )
     read: Callable[[str, Choices], Choices] = import_module(LAUNCHERS[engine]).parse
     return read(text, like)
