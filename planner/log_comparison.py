@@ -7,10 +7,10 @@ from math import ceil
 
 from planner.answer import Answer
 from planner.answer_figures import room_bytes
-from planner.budget import OUTSIDE
 from planner.choices import Chosen
 from planner.engine_data import EngineSettings
 from planner.line_item import Kind
+from planner.log_buffers import predict_buffers
 from planner.log_pools import POOL_ENGINES, predict_pools
 from planner.log_prediction import Prediction, Predictions, ask, exact, of_card, of_items
 from planner.logs.devices import LLAMA_CPP, is_host
@@ -219,28 +219,9 @@ def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
     return ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
 
 
-def _llama_cpp(start: Start, chosen: Chosen) -> Predictions:
-    """The buffers of all cards together; those in main memory only where there is none."""
-    found = ask(chosen)
-    cards = chosen.deployment.pipeline_parallel
-    kinds = {
-        "weights": [item for item in found.items if item.kind is Kind.WEIGHTS],
-        "cache": [item for item in found.items if item.kind is Kind.CACHE],
-        "compute": [item for item in found.items if item.name == "compute buffer"],
-        "projected": [item for item in found.items if item.name not in ("context", OUTSIDE)],
-    }
-    if chosen.deployment.on_cpu:
-        kinds["output"] = [item for item in found.items if item.name == "output buffer"]
-    return {
-        name: one
-        for name, items in kinds.items()
-        if (cards == 1 or name == "compute") and (one := of_items(items)) is not None
-    }
-
-
 PREDICT: Mapping[str, Callable[[Start, Chosen], Predictions]] = {
     "vllm": _vllm,
     **dict.fromkeys(POOL_ENGINES, predict_pools),
-    **dict.fromkeys(LLAMA_CPP, _llama_cpp),
+    **dict.fromkeys(LLAMA_CPP, predict_buffers),
 }
 """By engine, what is predicted for the names of its readings."""

@@ -71,7 +71,10 @@ LAYERS = (
     ("planner.fit", "planner.log_cards"),
     ("planner.log_lacks",),
     ("planner.log_choices",),
-    ("planner.log_pools",),
+    (
+        "planner.log_buffers",
+        "planner.log_pools",
+    ),
     ("planner.log_comparison",),
     ("planner.log_doubts",),
     ("planner.tuning",),

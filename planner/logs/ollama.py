@@ -3,7 +3,8 @@
 Source: Ollama's server/sched.go, llm/memory.go, ml/device.go and discover/types.go, and public reports.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from planner.logs.commands import options_of
@@ -28,6 +29,8 @@ _ESTIMATES = {
     "estimated_compute": r"memory\.graph\.full=",
 }
 """What Ollama works out before it loads a model, over all devices and main memory."""
+MOST_CARDS = 16
+"""In one machine, as llama.cpp has it: ``GGML_CUDA_MAX_DEVICES``."""
 LAID = "laid_"
 _BUFFERS = {
     f"{LAID}weights": "model weights",
@@ -70,7 +73,11 @@ PATTERNS = (
         r"layers\.requested=-?\d{1,6} layers\.model=<offloadable__layers> layers\.offload=<offloaded__layers> ",
     ),
     *(_own("memory", line + _SIZE.format(name)) for name, line in _ESTIMATES.items()),
-    _own("memory", r'memory\.available="\[<free__printed> (?P<unit__>[KMG]iB)\]"'),
+    *(
+        _own("memory", rf'memory\.available="\[(?:SIZE [KMG]?i?B ){{{before}}}<free__printed> (?P<unit__>[KMG]iB)[\] ]')
+        for before in range(MOST_CARDS)
+    ),
+    _own("layers", r'layers\.split="?(?P<set__tensor_split>\d{1,4}(?:,\d{1,4}){1,15})"?(?!\S)'),
     *(
         _own(words.split()[0], rf'source=(?:device|ggml)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name))
         for name, words in _BUFFERS.items()
@@ -108,6 +115,24 @@ PATTERNS = (
         r"KvCacheType:(?P<set__cache_type_k>\w{0,12}) .{0,60}?GPULayers:(?:<offloaded__layers>\[|\[\])",
     ),
 )
+
+
+def finish(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    """A start's readings once all are there."""
+    return name_buffers(number_cards(readings))
+
+
+def number_cards(readings: Iterable[Reading]) -> Iterator[Reading]:
+    """What is free on each of several cards stands in one line, without their names."""
+    every = tuple(readings)
+    lines = Counter(reading.line for reading in every if reading.name == "free" and not reading.rank)
+    seen = Counter[int]()
+    for reading in every:
+        if reading.name == "free" and not reading.rank and lines[reading.line] > 1:
+            yield replace(reading, rank=f"GPU{seen[reading.line]}")
+            seen[reading.line] += 1
+        else:
+            yield reading
 
 
 def name_buffers(readings: Iterable[Reading]) -> tuple[Reading, ...]:

@@ -1,0 +1,43 @@
+"""Predictions for llama.cpp's buffers: those of all cards together, where the log adds them up as well."""
+
+from planner.answer import Answer
+from planner.budget import OUTSIDE, plan
+from planner.choices import Chosen
+from planner.line_item import Kind, LineItem
+from planner.log_prediction import Prediction, Predictions, ask, exact, of_items
+from planner.logs.readings import Start
+
+
+def predict_buffers(start: Start, chosen: Chosen) -> Predictions:
+    """Weights and cache of all cards, the largest compute buffer; main memory only where there is no card."""
+    found = ask(chosen)
+    kinds = {"compute": [item for item in found.items if item.name == "compute buffer"]}
+    if chosen.deployment.on_cpu:
+        kinds["output"] = [item for item in found.items if item.name == "output buffer"]
+    one_card = chosen.deployment.pipeline_parallel == 1
+    kinds |= _of_one_card(found) if one_card else {"weights": _weights(chosen)}
+    predictions = {name: of for name, items in kinds.items() if (of := of_items(items)) is not None}
+    if not one_card:
+        predictions["cache"] = _cache(chosen)
+    return predictions
+
+
+def _of_one_card(found: Answer) -> dict[str, list[LineItem]]:
+    return {
+        "weights": [item for item in found.items if item.kind is Kind.WEIGHTS],
+        "cache": [item for item in found.items if item.kind is Kind.CACHE],
+        "projected": [item for item in found.items if item.name not in ("context", OUTSIDE)],
+    }
+
+
+def _weights(chosen: Chosen) -> list[LineItem]:
+    """Each card has layers of its own."""
+    ranks = plan(chosen.architecture, chosen.deployment, chosen.workload).ranks
+    return [item for rank in ranks for item in rank.items if item.kind is Kind.WEIGHTS]
+
+
+def _cache(chosen: Chosen) -> Prediction:
+    budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
+    requests = budget.rank.requests(chosen.workload.users)
+    size = sum(rank.cache_bytes(chosen.workload.context_tokens, requests) for rank in budget.ranks)
+    return exact(size, f"{requests} × {chosen.workload.context_tokens:,} tokens")
