@@ -53,9 +53,10 @@ class Transformers(Minimum):
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[PassRank, ...]:
         size = max(_SIXTEEN_BIT_BYTES, deployment.kv_cache_k.bytes_for(1))
         is_plain = plain_shape(architecture, size) is not None
+        expands = architecture.model_type in deployment.settings.rule("expanded_key_values")
         return tuple(
             PassRank(
-                layers=rank.layers,
+                layers=_expanded(rank.layers) if expands else rank.layers,
                 tensors=rank.tensors,
                 towers=rank.towers,
                 shape=widest_shape(architecture, rank.layers, size, deployment.tensor_parallel),
@@ -120,6 +121,18 @@ class Transformers(Minimum):
         return plain + merge_blocks(
             (block_spec(layer, key_format), count) for layer, count in layers if is_compressed(layer)
         )
+
+
+def _expanded(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """*layers* that keep keys and values for every head, where several groups share them."""
+    distinct = {layer: replace(layer, mixers=tuple(map(_of_every_head, layer.mixers))) for layer in layers}
+    return tuple(distinct[layer] for layer in layers)
+
+
+def _of_every_head(mixer: Mixer) -> Mixer:
+    if isinstance(mixer, Attention) and mixer.num_key_value_heads > 1:
+        return replace(mixer, num_key_value_heads=mixer.num_attention_heads)
+    return mixer
 
 
 def _batch_bytes(specs: Iterable[KVCacheSpec], requests: int, request_bytes: int) -> int:

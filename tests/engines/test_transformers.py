@@ -141,3 +141,19 @@ def test_a_row_with_two_sizes_says_what_the_larger_is() -> None:
     assert cache.source == (
         f"1 × {found.kv_request_bytes:,} B for 8,192 tokens each, at most {cache.bytes:,} B as the engine holds them"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "least"),
+    [
+        ("falcon-40b", 60 * 128 * 64, 60 * 8 * 64),
+        ("falcon2-11b", 60 * 32 * 128, 60 * 8 * 128),
+        ("falcon-7b", 32 * 64, 32 * 64),  # one key for all heads, which its class keeps once
+    ],
+)
+def test_falcon_keeps_keys_and_values_of_every_head(name: str, kept: int, least: int) -> None:
+    """Its class spreads groups to all heads before the cache; both widths in 16 bit, keys and values."""
+    for engine, heads in (("transformers", kept), ("minimum", least)):
+        chosen = choose(Choices(model=name, engine=engine, memory="1TiB", kv_cache="bf16"))
+        found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        assert found.kv_bytes_per_token == 2 * 2 * heads
