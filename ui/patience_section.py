@@ -1,6 +1,6 @@
 """How many requests stay within one's patience: on this server, and on several cards with one node lost."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -23,19 +23,20 @@ from planner.serving import serving_options
 from planner.serving_question import MAX_DEVICES, ServingOption, ServingQuestion
 from planner.units import format_seconds
 from ui import fields, own_config
+from ui.batch_commands import capacity_command
 from ui.batch_setting import Setting
 from ui.figure import figure
+from ui.one_server import ServerPlan
 from ui.option_words import in_fields
 from ui.pace import PaceWish
 from ui.requests import FILE
-from ui.scenario import Scenario
 from ui.serving_chart import serving_bars
 
 LIMIT = 5_000
 """Requests up to which rates are tried: each is a run of its own."""
 
 
-def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
+def patience_section(plan: ServerPlan, found: Setting, wish: PaceWish) -> None:
     """Asks for a target, and answers for the server of the page; then for as many cards as there are."""
     title, sentence = st.empty(), st.empty()
     title.header("How many requests a minute, really?", anchor=False)
@@ -62,7 +63,7 @@ def patience_section(plan: Scenario, found: Setting, wish: PaceWish) -> None:
     _cluster(plan, found, trace, target, wish)
 
 
-def _cluster(plan: Scenario, found: Setting, trace: Trace, target: Target, wish: PaceWish) -> None:
+def _cluster(plan: ServerPlan, found: Setting, trace: Trace, target: Target, wish: PaceWish) -> None:
     """Ways to use several cards: large replicas, many small ones, prompts and answers apart."""
     assert plan.answer is not None
     title, sentence, place = st.empty(), st.empty(), st.container()
@@ -84,17 +85,17 @@ def _cluster(plan: Scenario, found: Setting, trace: Trace, target: Target, wish:
         title.header("Several cards", anchor=False)
         sentence.markdown("Say how many there are: then every way to share them out is tried, and one node lost.")
         return
-    question = ServingQuestion(
-        trace=trace,
-        target=target,
-        device_count=cards,
-        node_devices=node,
-        replica=found.shape,
-        think_s=think or 0.0,
-        link_bytes_per_s=None if link is None else link * 1e9,
-    )
     title.header("Several cards", anchor=False)
     try:
+        question = ServingQuestion(
+            trace=trace,
+            target=target,
+            device_count=cards,
+            node_devices=node,
+            replica=found.shape,
+            think_s=think or 0.0,
+            link_bytes_per_s=None if link is None else link * 1e9,
+        )
         model = own_config.architecture()
         options = _options(plan.choices, question, hash(question), wish, hash(model), model)
     except PlannerError as error:
@@ -104,7 +105,20 @@ def _cluster(plan: Scenario, found: Setting, trace: Trace, target: Target, wish:
     sentence.markdown(cluster_sentence(options))
     with place:
         _option_figure([option for option in options if option.fits])
-        st.caption("Dark: what is left with one node lost. Line: the speed model's range.")
+        st.caption(
+            " ".join(["Dark: what is left with one node lost. Line: the speed model's range.", *_left_out(found)])
+        )
+        if words := capacity_command(plan, found, question):
+            with st.expander("The same search in a terminal", key="cards_terminal"):
+                st.code(words, language=None, wrap_lines=True)
+
+
+def _left_out(found: Setting) -> Iterator[str]:
+    """What of the server above no search over cards counts."""
+    if found.server.shared_prefix_tokens:
+        yield "Prompts share nothing here."
+    if found.server.tiers:
+        yield "Evicted caches are computed again here."
 
 
 @st.cache_data(max_entries=64, show_spinner="Trying rates …")

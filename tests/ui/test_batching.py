@@ -10,7 +10,7 @@ from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import Bar, Queue
 from planner.batching.targets import Target
 from planner.batching.trace import Lengths, synthetic_trace
-from planner.batching_text import cluster_sentence, cluster_title, option_name
+from planner.batching_text import cluster_sentence, cluster_title, option_name, requests_words
 from planner.choices import Choices
 from planner.cli import main
 from planner.performance_presets import find_request_set
@@ -149,7 +149,12 @@ def test_several_cards_as_replicas(open_app: OpenApp, capsys: pytest.CaptureFixt
     title = next(str(header.value) for header in app.header if "4 cards: up to" in str(header.value))
     assert title.endswith("as 4 replicas of 1 card")
     assert "With one node lost **" in words(app)
+    searched = next(str(code.value) for code in app.code if "kvbudget capacity" in str(code.value)).split()
+    assert main([*searched[1:], "--json"]) == 0
+    best, *_ = json.loads(capsys.readouterr().out)
+    assert f"up to {requests_words(best['rate_per_s'])}," in title
     assert "Say how many there are" in words(open_app(PAGE))
+    assert "of 2 cards in all so many cannot fail together" in words(open_app(PAGE, cards="2", node="3"))
     assert " for answers, of 1 card" in words(open_app(PAGE, cards="4", apart="50"))
 
 

@@ -1,8 +1,6 @@
 """Batching: who waits for whom, what refilling slots at once gains, and what the paged cache holds and wastes."""
 
-import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import streamlit as st
 
@@ -16,22 +14,22 @@ from planner.batching_text import (
     schedules_title,
     time_words,
 )
-from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
 from planner.queue_text import limits_sentence
 from planner.server_shape import BLOCK_TOKENS, ServerShape, shape_as_set
 from planner.units import counted, format_seconds
 from ui import page
+from ui.batch_commands import simulate_command
 from ui.batch_sections import queue_section, schedules_table, timelines
 from ui.batch_setting import Setting, setting
 from ui.gains_section import gains_section
-from ui.one_server import ServerPlan, one_server
+from ui.one_server import one_server
 from ui.option_words import in_fields
-from ui.pace import command, pace_fields, pace_words, say_problem
+from ui.pace import pace_fields, say_problem
 from ui.patience_section import patience_section
 from ui.pause_section import pause_section
-from ui.requests import AT_ONCE, FILE, TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
+from ui.requests import TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
 from ui.server_fields import server_fields
 
 MOST_USUAL_SLOTS = 1_024
@@ -79,7 +77,8 @@ def main() -> None:
     if pace_wish is not None:
         patience_section(plan, found, pace_wish)
     gains_section(textbook)
-    _command(plan, found)
+    st.header("The same in a terminal", anchor=False)
+    st.code(simulate_command(plan, found), language=None, wrap_lines=True)
     page.next_links(
         ("ui/pages/speed.py", "How fast is a step?", ":material/speed:"),
         ("ui/pages/cache.py", "What one conversation costs", ":material/stacked_bar_chart:"),
@@ -139,47 +138,6 @@ def _between(ends: tuple[Outcome, Outcome] | None, words: Callable[[Outcome], st
         return ""
     first, second = map(words, ends)
     return first if first == second else f"{first} – {second}"
-
-
-def _command(plan: ServerPlan, found: Setting) -> None:
-    st.header("The same in a terminal", anchor=False)
-    wish, server = found.wish, found.server
-    words: list[object] = ["--slots", server.slots, "--block-tokens", server.block_tokens]
-    if server.shared_prefix_tokens:
-        words += ["--shared-prefix", server.shared_prefix_tokens]
-    if server.reserved_tokens is not None:
-        words += ["--reserved-tokens", server.reserved_tokens]
-    for tier in server.tiers:
-        option = "--disk" if tier.name == "disk" else "--host"
-        words += [f"{option}-us", f"{1e6 * tier.copy_s_per_token:.6g}"]
-        words += [] if tier.blocks is None else [f"{option}-blocks", tier.blocks]
-    if found.closed_loop_users is not None:
-        words += ["--closed-loop", found.closed_loop_users]
-    if found.rate is not None:
-        words += ["--rate", f"{found.rate:.10g}"]
-    if found.pace is None:
-        words += ["--workload", TEXTBOOK_SET, "--step-ms", 1000, "--seed", wish.seed]
-        text = shlex.join(["kvbudget", "simulate", *map(str, words)])
-    else:
-        words += [*pace_words(found.pace), "--requests", wish.requests, *_schedule(plan, found)]
-        if wish.kind == FILE:
-            words += ["--trace", wish.file_name, *(["--at-once"] if wish.arrival == AT_ONCE else [])]
-        else:
-            words += ["--prompt", wish.median_prompt, "--output", wish.median_output, "--sigma", f"{wish.sigma:g}"]
-            words += ["--longest", wish.longest, "--seed", wish.seed]
-        text = command(replace(plan.choices, context=None, users=1), "simulate", *map(str, words))
-    st.code(text, language=None, wrap_lines=True)
-
-
-def _schedule(plan: ServerPlan, found: Setting) -> list[object]:
-    """The schedule of the page's figures, where the engine has another one by itself."""
-    assert plan.chosen is not None
-    deployment = plan.chosen.deployment
-    limit = find_engine(deployment.engine).limits(deployment).step_tokens
-    if found.shape.step_tokens is not None:
-        return ["--max-num-batched-tokens", found.shape.step_tokens]
-    has_limit = limit is not None and limit.value is not None
-    return ["--schedule", "continuous"] if has_limit and found.own is Schedule.CONTINUOUS else []
 
 
 main()
