@@ -116,16 +116,17 @@ def money(amount: float, currency: str = "") -> str:
     >>> money(0.01234), money(0.577), money(2.54, "USD"), money(12.6), money(1_234.5), money(0.0)
     ('0.012', '0.58', '2.50 USD', '13', '1,200', '0.00')
     """
-    return asked_price(float(f"{amount:.2g}"), currency)
+    two_digits = float(f"{amount:.2g}")
+    return f"{two_digits:,.0f} {currency}".rstrip() if two_digits >= 10 else asked_price(two_digits, currency)
 
 
 def asked_price(amount: float, currency: str = "") -> str:
-    """What somebody asks for an hour: three digits, two decimals at least, none from ten on where they say nothing.
+    """What somebody asks for an hour: three digits, two decimals at least, none from a hundred on.
 
     >>> asked_price(0.01234), asked_price(0.29999), asked_price(2.5, "USD"), asked_price(32.77), asked_price(1_234.5)
     ('0.0123', '0.30', '2.50 USD', '32.77', '1,234')
     """
-    if amount >= 100 or (amount >= 10 and amount == int(amount)):
+    if amount >= 100:
         text = f"{amount:,.0f}"
     elif amount >= 1 or amount == 0:
         text = f"{amount:.2f}"

@@ -40,8 +40,9 @@ def cost_text(result: Cost, currency: str, fits: bool = True) -> str:
     ]
     if (found := result.energy) is not None:
         lines += [
-            f"  energy    {found.joules_per_output_token:.3g} J a token of an answer, its prompt included "
-            f"({found.low_joules:.3g} to {found.high_joules:.3g}); {found.kwh_per_million_tokens:,.3g} kWh a million",
+            f"  energy    {format_figure(found.joules_per_output_token)} J a token of an answer, its prompt included "
+            f"({format_figure(found.low_joules)} to {format_figure(found.high_joules)}); "
+            f"{format_figure(found.kwh_per_million_tokens)} kWh a million",
             f"  power     {found.power.watts:,.0f} W ({found.power.low_watts:,.0f} to {found.power.high_watts:,.0f}), "
             f"{found.power.basis}: {found.power.source}",
         ]
