@@ -159,9 +159,13 @@ def test_states_take_a_block_each_and_more_for_drafts_and_prefix_caching() -> No
         assert report is not None
         attention_blocks = full if report.block_size == 528 else ceil(8_192 / report.block_size)
         assert report.blocks_per_request == attention_blocks + 3 * states
-    everything = pool(shape(name), 10**9, "mamba_cache_mode=all", engine_version="0.31").report
+    aligned, everything = (
+        pool(shape(name), 10**9, f"mamba_cache_mode={mode}", "enable_prefix_caching=true", engine_version="0.31").report
+        for mode in ("align", "all")
+    )
+    assert aligned is not None
     assert everything is not None
-    assert everything.blocks_per_request == 4 * full
+    assert everything.blocks_per_request == aligned.blocks_per_request
     states_alone = pool(mixed((24, (mamba2(16, 64, 128, 1),))), 10**9).report
     assert states_alone is not None
     assert states_alone.blocks_per_request == 1
@@ -171,7 +175,8 @@ def test_states_take_a_block_each_and_more_for_drafts_and_prefix_caching() -> No
 
 @pytest.mark.parametrize(("version", "states"), [("0.31", 2), ("0.32", 3)])
 def test_a_checkpoint_in_a_prompt_takes_a_block_of_mamba_2(version: str, states: int) -> None:
-    report = pool(shape("granite-4.0-h-1b"), 10**9, engine_version=version).report
+    aligned = ("mamba_cache_mode=align", "enable_prefix_caching=true")
+    report = pool(shape("granite-4.0-h-1b"), 10**9, *aligned, engine_version=version).report
     assert report is not None
     assert report.blocks_per_request == ceil(8_192 / 400) + 9 * states
 

@@ -54,7 +54,7 @@ def request_specs(rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]
 def _spec(group: Group, block_bytes: int, chosen: Options) -> KVCacheSpec:
     cache, size = group.cache, group.count * block_bytes
     growing = KVCacheSpec(bytes_per_entry=size, tokens_per_entry=cache.block_tokens)
-    if cache.kind == STATE and not chosen.keeps_all_states:
+    if cache.kind == STATE and not (chosen.keeps_all_states and cache.keeps_all):
         checkpoints = cache.checkpoints if chosen.is_aligned else 0
         return KVCacheSpec(fixed_bytes=(chosen.state_blocks + checkpoints) * size)
     if cache.kind == SLIDING:

@@ -39,9 +39,12 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
     caches_prefixes = settings.flag("enable_prefix_caching")
     if caches_prefixes is None:
         caches_prefixes = has_attention and settings.rule("states_prefix_cached")
-    mode = settings.text("mamba_cache_mode") or ("align" if caches_prefixes else "none")
+    usual_mode = "none"
+    if caches_prefixes:
+        usual_mode = "all" if settings.rule("all_states_by_default") and not drafts else "align"
+    mode = settings.text("mamba_cache_mode") or usual_mode
     if settings.rule("cache_mode_follows") and (mode != "none") != caches_prefixes:
-        mode = "align" if caches_prefixes else "none"
+        mode = usual_mode
     step_tokens = settings.integer("max_num_batched_tokens") or card["max_num_batched_tokens"]
     usual = min(card["max_num_seqs"], step_tokens) if settings.rule("sequences_within_step") else card["max_num_seqs"]
     return Options(
@@ -50,7 +53,7 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
         tokens_in_flight=step_tokens * _steps_in_flight(deployment, drafts),
         draft_tokens=drafts,
         drafts_with_mtp=drafts > 0 and settings.text("speculative_method") == "mtp",
-        state_blocks=(2 if mode == "align" else 1) + drafts,
+        state_blocks=(1 if mode == "none" else 2) + drafts,
         keeps_all_states=mode == "all",
         is_aligned=mode != "none",
     )

@@ -34,7 +34,8 @@ DELTA_NET = "gated_delta_net"
 class LayerCache:
     """One layer's cache. *page_bytes* is what one block costs; a state's page is one state, whatever *block_tokens*.
 
-    *checkpoints* are blocks that a request keeps of a state while prefixes are cached, beside its usual ones.
+    *checkpoints* are blocks that a request keeps of a state while prefixes are cached, beside its usual ones;
+    *keeps_all*: mamba_cache_mode = all keeps one for every block.
 
     Layers with equal caches may share a group.
     """
@@ -44,6 +45,7 @@ class LayerCache:
     page_bytes: int
     window_tokens: int = 0
     checkpoints: int = 0
+    keeps_all: bool = False
 
     @property
     def title(self) -> str:
@@ -95,7 +97,13 @@ def layer_caches(layers: Iterable[Layer], deployment: Deployment, chosen: Option
         caches[LayerCache(kind=kind, block_tokens=block, page_bytes=block * token_bytes, window_tokens=window)] += count
     if states:
         checkpoints = max(settings.rule("state_checkpoints").get(kind, 0) for kind in recurrences)
-        kept = LayerCache(kind=STATE, block_tokens=block, page_bytes=state_bytes, checkpoints=checkpoints)
+        kept = LayerCache(
+            kind=STATE,
+            block_tokens=block,
+            page_bytes=state_bytes,
+            checkpoints=checkpoints,
+            keeps_all=recurrences <= set(settings.rule("all_states_of")),
+        )
         caches[kept] += states.total()
     return caches
 

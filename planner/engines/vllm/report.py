@@ -84,7 +84,7 @@ def report(
             for group in first.grouping.groups
         ),
         refusals=tuple(_refusals(first, deployment, context_tokens, longest_start_tokens)),
-        notes=tuple(_notes(deployment, context_tokens)),
+        notes=tuple(_notes(first.grouping, deployment, context_tokens)),
     )
 
 
@@ -168,9 +168,14 @@ def _unfree(deployment: Deployment) -> list[str]:
     ]
 
 
-def _notes(deployment: Deployment, context_tokens: int) -> list[str]:
+def _notes(found: Grouping, deployment: Deployment, context_tokens: int) -> list[str]:
     settings = deployment.settings
     notes = []
+    if options(deployment).keeps_all_states and any(group.cache.keeps_all for group in found.groups):
+        notes.append(
+            f"vLLM {settings.version} keeps a state for every block here, in blocks of whole chunks of the model, "
+            "which may be longer than counted; --set mamba_cache_mode=align keeps two."
+        )
     if settings.rule("whole_prompts") and context_tokens > options(deployment).max_num_batched_tokens:
         notes.append(
             f"vLLM {settings.version} computes a prompt of max_model_len in one step: "

@@ -1,0 +1,37 @@
+"""How many states of one request vLLM keeps of Mamba-2 layers, by version and by how prefixes are cached."""
+
+import pytest
+
+from planner.answer import answer
+from planner.choices import Choices, choose
+from tests.shapes import shape
+
+
+@pytest.mark.parametrize(
+    ("version", "settings", "blocks"),
+    [
+        # ceil(8,192 / 400) = 21 blocks of attention; nine groups of states, each with as many
+        ("0.31", (), 10 * 21),
+        ("0.31", ("num_speculative_tokens=1", "speculative_method=ngram"), 21 + 9 * 3),
+        ("0.31", ("enable_prefix_caching=false",), 21 + 9),
+        ("0.25", (), 21 + 9),
+        ("0.32", (), 21 + 9 * 3),
+    ],
+)
+def test_mamba_2_keeps_a_state_for_every_block_while_prefixes_are_cached(
+    version: str, settings: tuple[str, ...], blocks: int
+) -> None:
+    choices = Choices(
+        model="",
+        memory="80GiB",
+        kv_cache="bf16",
+        context=8_192,
+        engine="vllm",
+        engine_version=version,
+        set=("kv_cache_memory_bytes=1GB", *settings),
+    )
+    chosen = choose(choices, shape("granite-4.0-h-1b"))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert found.report is not None
+    assert found.report.blocks_per_request == blocks
+    assert any("whole chunks" in text for text in found.warnings) == (blocks == 10 * 21)
