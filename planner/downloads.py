@@ -54,6 +54,18 @@ def usual_type(tag: str) -> str | None:
     return usual
 
 
+def of_the_library(model: str, weights: str) -> tuple[tuple[str, ...], bool]:
+    """What Ollama's file of *model* in *weights* keeps in 16 bit, by ggml's names; whether it has a tied head again.
+
+    >>> of_the_library("qwen3-8b", "q8_0"), of_the_library("qwen3-8b", "q6_k"), of_the_library("qwen3-0.6b", "q4_k_m")
+    ((('attn_v',), False), ((), False), (('attn_v',), True))
+    """
+    entry = _library(_base_tag(model) or "")
+    if weights not in (*_types(entry), entry.get("usual")):
+        return (), False
+    return tuple(entry.get("keeps", ())), bool(entry.get("own_head", False))
+
+
 def gguf_repository(model: str, weights: str) -> str | None:
     """A repository of the Hub that has *model* in the GGUF type *weights*, with the tag that names its file.
 

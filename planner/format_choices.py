@@ -1,13 +1,15 @@
 """From the name of a format, as a person gives it, to how weights and cache are stored."""
 
 import re
+from dataclasses import replace
 
 from planner import format_presets, presets
 from planner.addresses import bare_name
 from planner.architecture import Architecture
-from planner.downloads import usual_type
+from planner.downloads import of_the_library, usual_type
 from planner.errors import PlannerError, UnknownName
-from planner.formats import CHECKPOINT, GgufMix, NumberFormat, QuantScheme, Role, find_format
+from planner.formats import CHECKPOINT, GgufMix, MixRule, NumberFormat, QuantScheme, Role, find_format
+from planner.library_names import OLLAMA
 from planner.ollama_tags import OllamaName
 from planner.preset_files import nearest
 from planner.units import shorten
@@ -45,7 +47,8 @@ def choose_weights(
     if mix is not None:
         if quantize:
             raise PlannerError(f"{chosen} decides about every tensor by itself: leave --quantize out.")
-        return QuantScheme(format=None, rest=sixteen_bit(architecture), quantize=MIX, mix=mix)
+        scheme = QuantScheme(format=None, rest=sixteen_bit(architecture), quantize=MIX, mix=mix)
+        return _as_in_library(scheme, architecture) if gguf_engine == OLLAMA else scheme
     weights = None if chosen == CHECKPOINT else _weights_format(chosen)
     return QuantScheme(format=weights, rest=sixteen_bit(architecture), quantize=rule)
 
@@ -105,6 +108,15 @@ def named_file(name: str, architecture: Architecture, engine: str) -> tuple[str 
         )
     stored = "as published" if usual == CHECKPOINT else f"in {usual}"
     return usual, f"For {tag.preset} Ollama pulls the file {stored}, unless weights are named."
+
+
+def _as_in_library(scheme: QuantScheme, architecture: Architecture) -> QuantScheme:
+    """*scheme* as Ollama's library has it of *architecture*, where its file keeps more than llama-quantize would."""
+    keeps, own_head = of_the_library(architecture.name, scheme.name) if scheme.mix else ((), False)
+    if scheme.mix is None or not (keeps or own_head):
+        return scheme
+    rule = MixRule(tensors=keeps, format=format_presets.formats()["fp16"])
+    return replace(scheme, mix=replace(scheme.mix, rules=(rule, *scheme.mix.rules), own_head=own_head))
 
 
 def _library_name(name: str, architecture: Architecture) -> OllamaName | None:

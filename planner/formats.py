@@ -107,7 +107,7 @@ class GgufMix:
 
     *full* is for what is not quantised; *fallbacks* take the place of formats whose blocks do not fill a row, and
     *unfilled* where that does not help. *fused_qkv* are the model types whose queries, keys and values are one tensor.
-    *is_usual*: anybody's model may be had in it.
+    *is_usual*: anybody's model may be had in it. *own_head*: the file has the head of a model that ties it once more.
     """
 
     name: str
@@ -121,6 +121,7 @@ class GgufMix:
     rules: tuple[MixRule, ...] = ()
     fused_qkv: frozenset[str] = frozenset()
     is_usual: bool = True
+    own_head: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,7 @@ _KINDS = {
     "attn_v": r"attn_v\.|(?:^|\.)v_proj\b",
     "attn_k": r"attn_k\.|(?:^|\.)k_proj\b",
     "attn_q": r"attn_q\.|(?:^|\.)q_proj\b",
+    "per_layer_embd": r"per_layer_token_embd|embed_tokens_per_layer",
     "attn_output": r"attn_output|self_attn\.(?:o_proj|out_proj|dense)\b",
 }
 _FUSED = ("attn_q", "attn_k", "attn_v", "attn_qkv")
@@ -89,13 +90,21 @@ def as_stored(architecture: Architecture, scheme: QuantScheme) -> Architecture:
         attention += id(layer) in shape.with_values
     number = len(architecture.layers)
     outer = _Place(layer=0, attention=0)
+    outer_tensors = _with_head(architecture.tensors) if mix.own_head else architecture.tensors
     return replace(
         architecture,
         layers=tuple(layers[:number]),
         mtp_layers=tuple(layers[number:]),
-        tensors=tuple(replace(t, stored=_format_of(t, mix, shape, outer)) for t in architecture.tensors if t.elements),
+        tensors=tuple(replace(t, stored=_format_of(t, mix, shape, outer)) for t in outer_tensors if t.elements),
         stored_as=mix.name,
     )
+
+
+def _with_head(tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """*tensors* with a head like the embedding, unless they have one."""
+    embedding = next(tensor for tensor in tensors if tensor.role is Role.EMBEDDING)
+    has_head = any(tensor.role is Role.HEAD for tensor in tensors)
+    return tensors if has_head else (*tensors, replace(embedding, name="lm_head.weight", role=Role.HEAD))
 
 
 def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
@@ -116,7 +125,7 @@ def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
         with_values=with_values,
         experts=max((t.count for layer in layers for t in layer.tensors if t.role is Role.EXPERT), default=0),
         gqa=gqa,
-        tied=all(tensor.role is not Role.HEAD for tensor in architecture.tensors),
+        tied=not mix.own_head and all(tensor.role is not Role.HEAD for tensor in architecture.tensors),
         fused_qkv=fused,
     )
 
@@ -140,15 +149,12 @@ def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> Nu
         return tensor.stored
     if tensor.role not in _QUANTIZED or tensor.rows == 1:
         return mix.full
-    if tensor.role is Role.EMBEDDING:
-        chosen = mix.head if shape.tied else mix.embedding
-    elif tensor.role is Role.HEAD:
+    kind, chosen = tensor_kind(tensor.name, shape.fused_qkv), mix.format
+    if tensor.role is Role.HEAD or (tensor.role is Role.EMBEDDING and shape.tied):
         chosen = mix.head
-    else:
-        kind = tensor_kind(tensor.name, shape.fused_qkv)
-        chosen = next(
-            (rule.format for rule in mix.rules if _applies(rule, kind, tensor.role, shape, place)), mix.format
-        )
+    elif tensor.role is Role.EMBEDDING:
+        chosen = mix.embedding
+    chosen = next((rule.format for rule in mix.rules if _applies(rule, kind, tensor.role, shape, place)), chosen)
     if tensor.columns % chosen.elements:
         chosen = mix.fallbacks.get(chosen.name, mix.unfilled)
     return mix.unfilled if tensor.columns % chosen.elements else chosen
