@@ -67,12 +67,13 @@ def test_the_stored_constants_are_the_fitted_ones() -> None:
 @pytest.mark.slow
 def test_every_row_is_in_one_class() -> None:
     """And as many are predicted as the table's lines count."""
-    for name, classes, (_, results) in (
-        (bench.FILE, counts.bench_classes(), table.bench()),
-        (serving.FILE, counts.serving_classes(), table.serving()),
+    both = [*rows_of(bench.FILE), *rows_of(bench.MORE)]
+    for rows, classes, (_, results) in (
+        (both, [*counts.bench_classes(), *counts.bench_classes(bench.MORE)], table.bench()),
+        (rows_of(serving.FILE), counts.serving_classes(), table.serving()),
     ):
         counted = Counter(classes)
-        assert sum(counted.values()) == len(rows_of(name))
+        assert sum(counted.values()) == len(rows)
         assert counted[counts.PREDICTED] == sum(len(result.unseen) for result in results.values())
         assert counted[counts.FITTED] == 0
     assert len(draft_readings.classes()) == len(rows_of("speculation.csv"))
@@ -88,7 +89,7 @@ def test_ranges_hold_nine_of_ten_measurements_that_they_had_not_seen() -> None:
 
 def test_no_public_prompt_is_faster_than_its_ceiling() -> None:
     prompts = bench.prefill_readings()
-    assert len(prompts) == 287
+    assert len(prompts) == 297
     assert [prompt for prompt in prompts if not prompt.is_possible] == []
 
 
@@ -102,6 +103,22 @@ def test_several_users_of_llama_cpp_compute_at_the_share_of_prompts() -> None:
         users = int(row["batch"])
         planned = predicted_s(decode_work(model, users, 512), constants)
         assert 0.82 < planned / (users / float(row["tokens_per_s"])) < 1
+
+
+def test_several_users_of_llama_cpp_with_one_prompt_meet_fewer_experts() -> None:
+    """Fifteen rows of models with experts on one card, from which nothing was fitted."""
+    found = {}
+    for row in rows_of(bench.FILE):
+        if row["batch"] != "1" and row["experts"]:
+            weights = bench.FORMATS.get(row["quant"], "q8_0")
+            model = model_for(row["model"].lower(), "dgx-spark", weights, "fp16", 1, "llama_cpp")
+            constants = performance_presets.find_speed_constants("llama_cpp", "dgx-spark", experts=True)
+            users = int(row["batch"])
+            planned = predicted_s(decode_work(model, users, 512), constants)
+            found[row["model"], users] = planned / (users / float(row["tokens_per_s"]))
+    assert len(found) == 15
+    assert all(0.72 < times < 1.57 for times in found.values())
+    assert all(times < 1 for (_, users), times in found.items() if users <= 4)
 
 
 def test_a_row_that_is_not_predicted_says_why() -> None:

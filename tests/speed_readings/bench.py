@@ -1,5 +1,6 @@
 """llama-bench and LocalScore: one stream's answers, and prompts."""
 
+from dataclasses import replace
 from functools import cache
 
 from planner.speed.fit import Measured
@@ -7,9 +8,11 @@ from planner.speed.work import Work, mixed_work
 from tests.speed_readings.reading import Reading, Row, model_for, rows_of
 
 FILE = "llama_bench.csv"
+MORE = "llama_bench_more.csv"
+"""Rows of a kind that the first file hardly has; they count in lines of their own."""
 PROMPT_TOKENS = 512
 MIXED_TOKENS = 2_048
-FORMATS = {"F16": "fp16", "Q8_0": "q8_0", "Q4_0": "q4_0", "Q4_K_M": "q4_k_m", "MXFP4": "mxfp4_moe"}
+FORMATS = {"F16": "fp16", "BF16": "bf16", "Q8_0": "q8_0", "Q4_0": "q4_0", "Q4_K_M": "q4_k_m", "MXFP4": "mxfp4_moe"}
 
 
 def why_not(row: Row) -> str:
@@ -29,7 +32,7 @@ def bench_reading(row: Row) -> Reading:
         experts=row["experts"] == "yes",
         model=row["model"],
         card=row["card"].rsplit(" x", 1)[0],  # layers on several cards take turns: one card's bandwidth at a time
-        rig=(row["engine"], row["card"]),
+        rig=(row["engine"], row["card"], row["model"]) if row["experts"] else (row["engine"], row["card"]),
         is_crowd_sourced=row["engine"] == "llamafile",
         is_alone=True,
         measured=Measured(
@@ -45,14 +48,19 @@ def bench_reading(row: Row) -> Reading:
 
 
 def bench_readings() -> list[Reading]:
-    return [bench_reading(row) for row in rows_of(FILE) if not why_not(row)]
+    return [
+        replace(bench_reading(row), is_more=name == MORE)
+        for name in (FILE, MORE)
+        for row in rows_of(name)
+        if not why_not(row)
+    ]
 
 
 @cache
 def prefill_readings() -> list[Reading]:
     """Prompts, as a plan has them, on one device whose arithmetic rate is known; several take turns with parts."""
     found = []
-    for row in rows_of(FILE):
+    for row in (*rows_of(FILE), *rows_of(MORE)):
         if not row["prompt_tokens_per_s"] or not row["device"] or row["quant"] not in FORMATS:
             continue
         model = model_for(row["model"].lower(), row["device"], FORMATS[row["quant"]], "fp16", 1, row["engine"])

@@ -12,9 +12,10 @@ from tests.speed_readings.ranges import nearest_errors, other_models
 from tests.speed_readings.reading import Group, Reading, Unseen, error, factor, quantile, range_for
 from tests.speed_readings.table import bench, serving
 
+BOTH = "tests/data/llama_bench.csv and llama_bench_more.csv"
 SOURCES = {
-    "llama_cpp": "fitted to llama.cpp discussions 4167, 15013, 15396 and others since 2023, tests/data/llama_bench.csv",
-    "llama_cpp_vulkan": "fitted to llama.cpp discussion 10879, tests/data/llama_bench.csv",
+    "llama_cpp": f"fitted to llama.cpp discussions 4167, 15013, 15396 and others since 2023, {BOTH}",
+    "llama_cpp_vulkan": f"fitted to llama.cpp discussion 10879, {BOTH}",
     "llama_cpp_2024": "fitted to XiongjieDai/GPU-Benchmarks-on-LLM-Inference of May 2024, tests/data/llama_bench.csv",
     "llamafile": "fitted to LocalScore's crowd-sourced rows, tests/data/llama_bench.csv",
     "vllm": "fitted to ai-dynamo/aiconfigurator's public rows, vLLM's blog and others, tests/data/serving_speed.csv",

@@ -19,33 +19,42 @@ NOT = "not predicted: "
 Evaluated = tuple[Sequence[Reading], Mapping[Group, Result]]
 
 
-def bench_classes() -> list[str]:
-    """The class of each row of llama_bench.csv, by its answers."""
-    return _classes(bench.FILE, bench.why_not, lambda row: False, bench_results())
+def bench_classes(name: str = bench.FILE) -> list[str]:
+    """The class of each row of llama_bench.csv, or of the file beside it, by its answers."""
+    return _classes(
+        name, bench.why_not, lambda row: False, bench_results(), lambda one: one.is_more == (name == bench.MORE)
+    )
 
 
 def serving_classes() -> list[str]:
     """The class of each row of serving_speed.csv."""
-    return _classes(serving.FILE, lambda row: row["reason"], closed_loop.is_simulated, serving_results())
+    return _classes(
+        serving.FILE, lambda row: row["reason"], closed_loop.is_simulated, serving_results(), lambda one: True
+    )
 
 
 def _classes(
-    name: str, why_not: Callable[[Row], str], is_simulated: Callable[[Row], bool], evaluated: Evaluated
+    name: str,
+    why_not: Callable[[Row], str],
+    is_simulated: Callable[[Row], bool],
+    evaluated: Evaluated,
+    is_of_file: Callable[[Reading], bool],
 ) -> list[str]:
     """Readings stand in the order of their rows."""
     readings, results = evaluated
     unseen = {place for result in results.values() for place in result.unseen}
-    place, found = 0, []
+    places = [place for place, reading in enumerate(readings) if is_of_file(reading)]
+    found = []
     for row in rows_of(name):
         if reason := why_not(row):
             found.append(NOT + reason)
         elif is_simulated(row):
             found.append(SIMULATED)
         else:
+            place = places.pop(0)
             known = PREDICTED if place in unseen else FITTED
             found.append(known if readings[place].is_possible else ASIDE)
-            place += 1
-    assert place == len(readings)
+    assert not places
     return found
 
 
@@ -54,6 +63,7 @@ def table() -> list[str]:
     lines = ["| Rows | Number |", "|---|---:|"]
     for name, classes in (
         ("`llama_bench.csv`", bench_classes()),
+        ("`llama_bench_more.csv`", bench_classes(bench.MORE)),
         ("`serving_speed.csv`", serving_classes()),
         ("`speculation.csv`", draft_readings.classes()),
     ):

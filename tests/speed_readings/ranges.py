@@ -8,8 +8,10 @@ from tests.speed_readings.prefill import FEW, unseen_prompts
 from tests.speed_readings.reading import Group, Reading, Unseen, error, factor, range_for
 from tests.speed_readings.table import bench, serving
 
-Held = tuple[bool, bool]
-"""Whether a reading is crowd-sourced, and whether its range holds it."""
+STRIX = "– more rows of Strix Halo"
+"""Above all of models with experts of which no other card tells."""
+Held = tuple[Reading, bool]
+"""A reading, and whether its range holds it."""
 
 
 def nearest_errors(
@@ -19,17 +21,24 @@ def nearest_errors(
     errors_of: Callable[[Result], Mapping[int, float]],
     without: str = "",
 ) -> list[Unseen]:
-    """Of cards but for *without*: the group's own, where these are few the engine's, else all."""
+    """Of cards but for *without*: the group's own, where these are few the engine's, else all.
+
+    One user's answers of models with experts differ by the model more than by the card, so that models are counted.
+    """
     alone = {group: results[group]} if group in results else {}
     errors: list[Unseen] = []
+    enough = 0
     for some in (alone, of_engine(results, group[0], group[2]), results):
-        if len(errors) < FEW:
-            errors = [
-                (readings[place].card, found)
+        if enough < FEW:
+            places = [
+                (readings[place], found)
                 for one in some.values()
                 for place, found in errors_of(one).items()
                 if readings[place].card != without
             ]
+            errors = [(reading.card, found) for reading, found in places]
+            by_model = {reading.model for reading, _ in places if reading.is_alone and reading.experts}
+            enough = len(by_model) or len(errors)
     return errors
 
 
@@ -62,11 +71,12 @@ def steps(readings: Sequence[Reading], results: Mapping[Group, Result]) -> Itera
         if group[1] in performance_presets.families_apart():
             models = other_models(group, possible)
             for model, found in models:
-                yield False, factor(found) <= range_for(one for one in models if one[0] != model)
+                reading = next(one for one in possible if one.group == group and one.model == model)
+                yield reading, factor(found) <= range_for(one for one in models if one[0] != model)
             continue
         for place, found in result.unseen.items():
             width = range_for(nearest_errors(group, readings, results, _unseen, readings[place].card))
-            yield readings[place].is_crowd_sourced, factor(found) <= width
+            yield readings[place], factor(found) <= width
 
 
 def calibrated_steps(readings: Sequence[Reading], results: Mapping[Group, Result]) -> Iterator[Held]:
@@ -78,7 +88,7 @@ def calibrated_steps(readings: Sequence[Reading], results: Mapping[Group, Result
                 range_for(nearest_errors(group, readings, results, errors_of, card))
                 for errors_of in (_unseen, _calibrated)
             )
-            yield readings[place].is_crowd_sourced, factor(found) <= width
+            yield readings[place], factor(found) <= width
 
 
 def _unseen(result: Result) -> Mapping[int, float]:
@@ -89,17 +99,24 @@ def _calibrated(result: Result) -> Mapping[int, float]:
     return result.calibrated
 
 
+def is_apart(one: Held) -> bool:
+    """Whether it counts in a line of its own."""
+    return one[0].is_crowd_sourced or one[0].is_more
+
+
 def table() -> list[str]:
     """The table of METHOD.md: how many of the readings lie within their ranges."""
-    alone, busy = list(steps(*bench())), list(steps(*serving()))
-    prompts = [(reading.is_crowd_sourced, factor(found) <= width) for reading, found, width in unseen_prompts()]
+    alone, own, busy = list(steps(*bench())), list(calibrated_steps(*bench())), list(steps(*serving()))
+    prompts = [(reading, factor(found) <= width) for reading, found, width in unseen_prompts()]
     lines = ["| Ranges that hold what was measured | Rows | Hold |", "|---|---:|---:|"]
     for title, held in (
-        ("one user's answers: llama.cpp", [one for one in alone if not one[0]]),
-        ("– LocalScore, crowd-sourced", [one for one in alone if one[0]]),
-        ("– with one calibration row", list(calibrated_steps(*bench()))),
-        ("prompts: llama.cpp", [one for one in prompts if not one[0]]),
-        ("– LocalScore, crowd-sourced", [one for one in prompts if one[0]]),
+        ("one user's answers: llama.cpp", [one for one in alone if not is_apart(one)]),
+        ("– LocalScore, crowd-sourced", [one for one in alone if one[0].is_crowd_sourced]),
+        (STRIX, [one for one in alone if one[0].is_more]),
+        ("– with one calibration row", [one for one in own if not one[0].is_more]),
+        (f"{STRIX}, with one calibration row", [one for one in own if one[0].is_more]),
+        ("prompts: llama.cpp", [one for one in prompts if not one[0].is_crowd_sourced]),
+        ("– LocalScore, crowd-sourced", [one for one in prompts if one[0].is_crowd_sourced]),
         ("servers' steps, prompts counted", busy),
         ("– with one calibration row", list(calibrated_steps(*serving()))),
     ):

@@ -26,8 +26,9 @@ Unseen = tuple[str, float]
 class Reading:
     """One measured step. *card* is left out together, *rig* is one machine and format, *model* whose step it was.
 
+    One user's steps of models with experts are a rig each: how long a layer takes differs by the model.
     *is_alone*: of one user, which does not tell how fast arithmetic goes: it waits for memory. *numbers*: what a prompt
-    multiplies.
+    multiplies. *is_more*: of the rows beside those of ``llama_bench.csv``.
     """
 
     engine: str
@@ -40,6 +41,7 @@ class Reading:
     is_crowd_sourced: bool = False
     is_alone: bool = False
     numbers: str = ""
+    is_more: bool = False
 
     @property
     def group(self) -> Group:

@@ -26,15 +26,24 @@ LARGE = "llama-3.1-70b"
 BENCH_LINES = (
     Line(
         title="llama-bench, dense: Ada, Blackwell, Apple",
-        chosen=lambda r: not r.experts and r.family in RECENT and not r.is_crowd_sourced,
+        chosen=lambda r: not r.experts and r.family in RECENT and not r.is_crowd_sourced and not r.is_more,
         limit=0.05,
     ),
-    Line(title="llama-bench and LocalScore, dense: all families", chosen=lambda r: not r.experts, limit=0.08),
-    Line(title="– current llama.cpp", chosen=lambda r: not r.experts and r.engine == "llama_cpp"),
-    Line(title="– llama.cpp with Vulkan", chosen=lambda r: not r.experts and r.engine == "llama_cpp_vulkan"),
+    Line(
+        title="llama-bench and LocalScore, dense: all families",
+        chosen=lambda r: not r.experts and not r.is_more,
+        limit=0.08,
+    ),
+    Line(title="– current llama.cpp", chosen=lambda r: not r.experts and not r.is_more and r.engine == "llama_cpp"),
+    Line(
+        title="– llama.cpp with Vulkan",
+        chosen=lambda r: not r.experts and not r.is_more and r.engine == "llama_cpp_vulkan",
+    ),
     Line(title="– llama.cpp of May 2024", chosen=lambda r: not r.experts and r.engine == "llama_cpp_2024"),
     Line(title="– LocalScore (llamafile), crowd-sourced", chosen=lambda r: not r.experts and r.is_crowd_sourced),
-    Line(title="llama-bench, experts", chosen=lambda r: r.experts),
+    Line(title="llama-bench, experts", chosen=lambda r: r.experts and not r.is_more),
+    Line(title="– more rows of Strix Halo, dense", chosen=lambda r: not r.experts and r.is_more),
+    Line(title="– more rows of Strix Halo, experts", chosen=lambda r: r.experts and r.is_more),
 )
 SERVING_LINES = (
     Line(title="vLLM, dense 70B", chosen=lambda r: r.engine == "vllm" and r.model == LARGE, limit=0.10),
