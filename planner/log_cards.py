@@ -12,7 +12,7 @@ from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP, cards, is_host, on_cards
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
-from planner.units import GIB, MIB
+from planner.units import GIB, MIB, format_bytes
 
 SAME_SIZE = 0.04
 """A card by name and the size that is printed differ by less, unless a slice of it or another card is meant."""
@@ -50,17 +50,22 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
     free = [found for found in _free_by_card(start) if start.engine in LLAMA_CPP]
     if len({round(found.value / GIB) for found in free}) > 1:
         sizes = ",".join(f"{found.value // MIB}MiB" for found in free)
-        note = f"{len(free)} cards are counted with what was free on each: {sizes.replace(',', ', ')}."
+        each = ", ".join(format_bytes(round(found.value)) for found in free)
+        note = f"{len(free)} cards are counted with what was free on each: {each}."
         return Cards(choices=replace(told, devices=sizes), notes=(note,))
     card, device = start.most("card"), device_named(start.settings.get("device", ""))
     if device is not None and (card is None or _is_size(device, card)):
         return Cards(choices=replace(told, device=device))
     if card is not None:
         memory = f"{card.value / GIB:.2f}GiB"
-        return Cards(choices=replace(told, memory=memory), notes=(f"The card has {memory}, as printed.",))
+        return Cards(
+            choices=replace(told, memory=memory),
+            notes=(f"The card has {format_bytes(round(card.value))}, as printed.",),
+        )
     if free:
-        memory = f"{min(found.value for found in free) // MIB}MiB"
-        return Cards(choices=replace(told, memory=memory), notes=(f"Counted with the {memory} that were free.",))
+        least = min(found.value for found in free)
+        note = f"Counted with the {format_bytes(round(least))} that were free."
+        return Cards(choices=replace(told, memory=f"{least // MIB}MiB"), notes=(note,))
     return next(_concluded(start, told), None)
 
 
@@ -69,9 +74,9 @@ def _machine(start: Start, told: Choices) -> Cards | None:
     free = [reading for reading in start.named("free") if is_host(reading.rank)]
     if not free or any(cards(start, name) for name in ("free", "card", "weights", "cache", "compute")):
         return None
-    memory = f"{free[-1].value // MIB}MiB"
-    note = f"It ran without a card: counted with the {memory} of main memory that were free."
-    return Cards(choices=replace(told, device=CPU, host_memory=memory), notes=(note,))
+    size = round(free[-1].value)
+    note = f"It ran without a card: counted with the {format_bytes(size)} of main memory that were free."
+    return Cards(choices=replace(told, device=CPU, host_memory=f"{size // MIB}MiB"), notes=(note,))
 
 
 def may_tell_card(start: Start, told: Choices) -> bool:
@@ -125,9 +130,8 @@ def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
     if size is not None and size > max(device.memory_bytes for device in presets.devices().values()):
         raise TooLarge(size)
     if size is not None:
-        memory = f"{size / GIB:.2f}GiB"
-        note = f"The log names no card: {how} make it about {memory}; give --device for the card itself."
-        yield Cards(choices=replace(told, memory=memory), notes=(note,))
+        note = f"The log names no card: {how} make it about {format_bytes(size)}; give --device for the card itself."
+        yield Cards(choices=replace(told, memory=f"{size / GIB:.2f}GiB"), notes=(note,))
 
 
 def _size_of_share(start: Start, told: Choices) -> tuple[int | None, str]:

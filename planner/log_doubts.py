@@ -31,6 +31,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
         _other_weights(start, by_name.get("weights"))
         or _other_request(start, by_name.get("request"))
         or _other_cache(start, chosen)
+        or _other_cards(start, by_name.get("cache"))
         or _other_format(start, by_name.get("pool_tokens"))
     )
 
@@ -75,6 +76,18 @@ def _other_cache(start: Start, chosen: Chosen) -> str:
     return (
         f"It asked for {_size(asked.value)} of cache on one card, and the plan has {_size(most)}: give the context and "
         f"the cards that it ran with; {ALONE}."
+    )
+
+
+def _other_cards(start: Start, row: Compared | None) -> str:
+    """llama.cpp had its cache in place, and that is not the plan's."""
+    if start.failure is None or start.engine not in LLAMA_CPP or row is None or not row.predicted:
+        return ""
+    if abs(row.value - row.predicted) <= SAME_REQUEST * row.predicted:
+        return ""
+    return (
+        f"The cache on cards is {_size(row.value)} by the log and {_size(row.predicted)} by the plan: give the context "
+        f"and the cards that it ran with; {ALONE}."
     )
 
 

@@ -15,7 +15,8 @@ from planner.log_lacks import Lack, stated_in_vain
 from planner.log_model import shown_name
 from planner.log_profile import profile_from
 from planner.log_try import Try
-from planner.logs.readings import Failure, Readings, Start
+from planner.logs.devices import LLAMA_CPP
+from planner.logs.readings import ALLOCATED, Failure, Readings, Start
 from planner.printed_changes import printed_changes
 from planner.records import dataclass
 from planner.units import format_bytes, format_count
@@ -65,14 +66,17 @@ def report_log(
     tries = printed_changes(start)
     unexplained = "" if chosen is None else still_fits(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
-        tries = would_start(start, told.choices, chosen.architecture, profile) or tries
+        planned = would_start(start, told.choices, chosen.architecture, profile)
+        # Where no change is sure, the buffer that failed says more than a plan that has room for it.
+        is_sure = any(one.starts for one in planned)
+        tries = planned if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
     doubts = (doubt, unexplained, unmeasured, went_on(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,
         version=start.version,
         model=shown_name(start),
-        settings=start.settings,
+        settings={name: text for name, text in start.settings.items() if name != ALLOCATED},
         start=number,
         starts=len(found.starts),
         failure=start.failure,

@@ -80,9 +80,11 @@ def reading_value(value: int | float, unit: str) -> str:
 
 def range_words(row: Compared) -> str:
     """``0.40 – 1.30 GiB``, the ends of what is predicted; nothing where they are one."""
-    if row.low is None or row.high is None or row.low == row.high:
+    if row.low is None or row.high is None:
         return ""
     low, high = reading_value(row.low, row.unit), reading_value(row.high, row.unit)
+    if low == high:
+        return ""
     number, _, unit = low.partition(" ")
     return f"{number if unit == high.partition(' ')[2] else low} – {high}"
 

@@ -69,20 +69,26 @@ def _free_before(start: Start) -> float:
 
 def _vllm(start: Start) -> Iterator[Try]:
     """A larger share, half the weights, or a part of them in main memory; how much one request takes is not printed."""
-    pool, share = start.least("pool"), printed_share(start)
+    pool = start.least("pool")
     short = 0 if pool is None else max(0, -pool.value)
-    found = list(larger_share(start, GIB + short, starts=False)) if pool is not None and pool.value < 0 else []
-    yield from found
-    if not found and start.most("card") is None and (share is None or share < HIGH_SHARE):
-        more = HIGH_SHARE - (share or _usual_share(start))
-        enough = f": with {format_bytes(round(short))} short, on a card of {format_bytes(round(short / more))} or more"
-        words = f"{HIGH_SHARE:g} of the card, a larger share{enough if short else ''}"
-        yield change(words, f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
+    yield from larger_share(start, GIB + short, starts=False) if short else ()
+    if not short:
+        yield from _high_share(start, short)
     yield from half_the_weights(start)
     if short:
         moved = ceil(short / GIB) + 1
         words = f"{moved} GiB of the weights in main memory, which is much slower"
         yield change(words, f"--cpu-offload-gb {moved}", starts=False)
+        yield from _high_share(start, short)
+
+
+def _high_share(start: Start, short: float) -> Iterator[Try]:
+    """A larger share of a card whose size is not printed: how large it has to be for what is *short*."""
+    share = printed_share(start)
+    if start.most("card") is None and (share is None or share < HIGH_SHARE):
+        least = short / (HIGH_SHARE - (share or _usual_share(start)))
+        enough = f", enough on one of more than {format_bytes(round(least))}" if short else ""
+        yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
 
 
 def _usual_share(start: Start) -> float:

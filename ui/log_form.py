@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from planner import presets
 from planner.architecture import Architecture
 from planner.choices import Choices, choose_cards
 from planner.log_report import LogReport
@@ -80,7 +81,7 @@ def fields(report: LogReport) -> None:
         key="log_set",
         max_chars=MAX_SETTINGS,
         height=80,
-        placeholder="gpu_memory_utilization=0.9",
+        placeholder="\n".join(f"{name}=…" for name in list(presets.engine_data(report.engine).settings)[:2]),
         help=f"By {engine_title(report.engine)}'s own names. What the log says itself need not be repeated.",
         persist_state="session",
     )

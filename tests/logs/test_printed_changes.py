@@ -35,7 +35,7 @@ def test_vllm_as_many_gib_into_main_memory_as_are_short_and_one_for_the_cache() 
     """2.77 GiB short: 3, and 1; with 0.95 − 0.92 of the card, the newest default, it would have to have 92.33 GiB."""
     found = report("INFO [gpu_worker.py:298] Available KV cache memory: -2.77 GiB\n" + NO_BLOCKS).would_start
     assert "--cpu-offload-gb 4" in [one.option for one in found]
-    assert "92.33 GiB" in found[0].change
+    assert any("92.33 GiB" in one.change for one in found)
     assert not any(one.starts for one in found)
 
 

@@ -31,6 +31,8 @@ CONCLUDED = (
     "One request takes",
     "By the plan there is room",
     "The weights are",
+    "The cache on cards is",
+    "It asked for",
     "It started, and",
 )
 """How notes begin that the answer itself rests on."""
