@@ -16,6 +16,7 @@ from planner.choices import Choices, choose
 from planner.line_item import Kind
 from planner.units import MIB
 from tests.engines.tiny_models import write_model
+from tests.engines.tiny_rwkv import write_rwkv
 
 pytestmark = pytest.mark.skipif(find_spec("xllamacpp") is None, reason="needs llama.cpp: pip install xllamacpp")
 
@@ -80,12 +81,13 @@ def mib(found: Answer, kind: Kind, name: str) -> float:
     return sum(item.bytes for item in found.host_items if item.kind is kind and item.name == name) / MIB
 
 
+STATES_ALONE = ("mamba", "mamba2")
 CASES = [
     (model, cache, slots, unified, flash)
-    for model in ("llama", "gemma3", "deepseek2", "mamba2", "granitehybrid")
+    for model in ("llama", "gemma3", "deepseek2", "mamba", "mamba2", "granitehybrid")
     for cache, flash in (("f16", ON), ("f16", OFF), ("q8_0", ON), ("q4_0", ON))
     for slots, unified in ((1, False), (4, False), (4, True))
-    if (model in ("llama", "gemma3") or not unified) and (model != "mamba2" or (cache, flash) == ("f16", ON))
+    if (model in ("llama", "gemma3") or not unified) and (model not in STATES_ALONE or (cache, flash) == ("f16", ON))
 ]
 
 
@@ -135,10 +137,10 @@ def _states(path: Path, cache: str, settings: Mapping[str, object]) -> float:
 
 STEPS = [
     (model, cache, flash, context, step)
-    for model in ("wide_llama", "deepseek2", "gemma3", "mamba2")
+    for model in ("wide_llama", "deepseek2", "gemma3", "mamba", "mamba2")
     for cache, flash in (("f16", ON), ("f16", OFF), ("q8_0", ON))
     for context, step in ((4_096, 1_024), (8_192, 512), (1_024, 2_048), (2_048, 64))
-    if model != "mamba2" or (cache, flash) == ("f16", ON)
+    if model not in STATES_ALONE or (cache, flash) == ("f16", ON)
 ]
 
 
@@ -153,3 +155,25 @@ def test_the_compute_buffer_is_as_planned(
     settings = {"n_parallel": 1, "n_ubatch": step, "flash_attn": "on" if flash == ON else "off"}
     found = planned(path, cache, context, settings)
     assert mib(found, Kind.RUNTIME, "compute buffer") == pytest.approx(printed["compute"], **close_step(model))
+
+
+def test_weights_and_states_of_rwkv_are_as_planned(tmp_path: Path) -> None:
+    path, given, settings = write_rwkv(tmp_path), _of_rwkv(), {"n_parallel": 4, "kv_unified": False}
+    printed = start(path, given)
+    found = planned(path, "f16", 1_100, settings)
+    assert round(mib(found, Kind.WEIGHTS, "weights"), 2) == pytest.approx(printed["model"], abs=0.011)
+    assert round(4 * _states(path, "f16", settings), 2) == pytest.approx(printed["RS"], abs=0.011)
+
+
+@pytest.mark.xfail(
+    reason="a step of RWKV-7 counts without its time mixing: 2.5 MiB where llama.cpp prints 10.1", strict=True
+)
+def test_the_compute_buffer_of_rwkv_is_as_planned(tmp_path: Path) -> None:
+    path = write_rwkv(tmp_path)
+    found = planned(path, "f16", 1_100, {"n_parallel": 4, "kv_unified": False})
+    assert mib(found, Kind.RUNTIME, "compute buffer") == pytest.approx(start(path, _of_rwkv())["compute"], rel=0.1)
+
+
+def _of_rwkv() -> dict[str, object]:
+    cache = {"cache_type_k": "f16", "cache_type_v": "f16"}
+    return {"n_ctx": 4_400, "n_parallel": 4, "kv_unified": False, "flash_attn": ON, **cache}

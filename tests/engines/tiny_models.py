@@ -51,6 +51,22 @@ def state_space() -> Block:
     }
 
 
+def first_state_space() -> Block:
+    channels, state, rank = 512, 16, 16
+    return {
+        "attn_norm.weight": (F32, (WIDTH,)),
+        "ssm_in.weight": (F16, (WIDTH, 2 * channels)),
+        "ssm_conv1d.weight": (F32, (4, channels)),
+        "ssm_conv1d.bias": (F32, (channels,)),
+        "ssm_x.weight": (F16, (channels, rank + 2 * state)),
+        "ssm_dt.weight": (F16, (rank, channels)),
+        "ssm_dt.bias": (F32, (channels,)),
+        "ssm_a": (F32, (state, channels)),
+        "ssm_d": (F32, (channels,)),
+        "ssm_out.weight": (F16, (channels, WIDTH)),
+    }
+
+
 def latent(experts: int) -> Block:
     rank, rope, nope = 64, 32, 32
     block: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -116,6 +132,17 @@ def deepseek2() -> tuple[Keys, Shapes]:
     return _model("deepseek2", [latent(0), latent(8), latent(8)], keys)
 
 
+def mamba() -> tuple[Keys, Shapes]:
+    keys = {
+        "attention.head_count": 0,
+        "ssm.conv_kernel": 4,
+        "ssm.inner_size": 512,
+        "ssm.state_size": 16,
+        "ssm.time_step_rank": 16,
+    }
+    return _model("mamba", [first_state_space()] * 3, keys, inner=0)
+
+
 def mamba2() -> tuple[Keys, Shapes]:
     return _model("mamba2", [state_space()] * 3, {"attention.head_count": 0, **STATE}, inner=0)
 
@@ -129,7 +156,7 @@ def granitehybrid() -> tuple[Keys, Shapes]:
 
 
 MODELS: Mapping[str, Callable[[], tuple[Keys, Shapes]]] = {
-    made.__name__: made for made in (llama, wide_llama, gemma3, deepseek2, mamba2, granitehybrid)
+    made.__name__: made for made in (llama, wide_llama, gemma3, deepseek2, mamba, mamba2, granitehybrid)
 }
 
 

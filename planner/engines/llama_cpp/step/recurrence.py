@@ -1,4 +1,4 @@
-"""Recurrent mixers of one layer as ggml computes them: Mamba-2, and the gated delta rule.
+"""Recurrent mixers of one layer as ggml computes them: Mamba, Mamba-2, and the gated delta rule.
 
 Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/models/mamba-base.cpp, delta-net-base.cpp and
 qwen35.cpp.
@@ -8,12 +8,12 @@ from planner.engines.llama_cpp.step.frame import FP32, Frame
 from planner.engines.llama_cpp.step.graph import Node, result, stored, view, written
 from planner.engines.llama_cpp.step.shapes import LayerShape
 
-KINDS = frozenset({"mamba2", "gated_delta_net"})
+KINDS = frozenset({"mamba", "mamba2", "gated_delta_net"})
 """The kinds whose steps are known; another's counts with the feed-forward part alone."""
 
 
 def recurrence(frame: Frame, shape: LayerShape, source: Node, device: int, cache: int) -> Node:
-    mixed = _mamba2 if shape.recurrence == "mamba2" else _delta_net
+    mixed = {"mamba": _mamba, "mamba2": _mamba2, "gated_delta_net": _delta_net}[shape.recurrence]
     return frame.product(frame.hidden, mixed(frame, shape, source, device, cache), device, shape.bytes_of("state_out"))
 
 
@@ -34,6 +34,23 @@ def _convolved(frame: Frame, shape: LayerShape, inputs: Node, cache: int) -> Nod
     frame.graph.expand(written(stored(cache), view(joined)))
     raw = result("ssm_conv", FP32 * channels * tokens, joined, stored(cache))
     return result("unary", raw.size, raw)
+
+
+def _mamba(frame: Frame, shape: LayerShape, source: Node, device: int, cache: int) -> Node:
+    tokens, sequences, inner = frame.tokens, frame.extent.sequences, shape.inner
+    both = frame.product(shape.state_in, view(source), device, shape.bytes_of("state_in"))
+    convolved = _convolved(frame, shape, view(both), cache)
+    chosen = frame.product(shape.state_mid, convolved, device, shape.bytes_of("state_mid"))
+    steps = frame.product(inner, view(chosen), device, shape.bytes_of("state_step"))
+    steps = result("add", steps.size, steps, stored(device))
+    size = FP32 * (inner * tokens + shape.state_elements * sequences)
+    scanned = result("ssm_scan", size, stored(cache), view(convolved), steps, view(chosen), view(chosen))
+    frame.graph.expand(scanned)
+    frame.graph.expand(written(stored(cache), view(scanned)))
+    skipped = result("mul", FP32 * inner * tokens, convolved, stored(device))
+    added = result("add", FP32 * inner * tokens, view(scanned), skipped)
+    gate = result("copy", FP32 * inner * tokens, view(both))
+    return view(result("glu", FP32 * inner * tokens, gate, added))
 
 
 def _mamba2(frame: Frame, shape: LayerShape, source: Node, device: int, cache: int) -> Node:

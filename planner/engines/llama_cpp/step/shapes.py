@@ -23,6 +23,8 @@ _PARTS = {
     "output": r"attn_output\.|\bo_proj\.|self_attn\.(?:out_proj|dense)\.",
     "state_in": r"ssm_in\.|\bin_proj\.|in_proj_qkv\.|in_proj_qkvz\.|attn_qkv\.",
     "state_gate": r"in_proj_z\.|attn_gate\.",
+    "state_mid": r"ssm_x\.|\bx_proj\.",
+    "state_step": r"ssm_dt\.weight|\bdt_proj\.weight",
     "state_out": r"ssm_out\.|(?:linear_attn|mamba|mixer)\.out_proj\.",
     "per_layer": r"per_layer_input_gate\.|inp_gate\.",
 }
@@ -39,7 +41,7 @@ class LayerShape:
     A latent (*rank* > 0) has *rope* elements of position beside it; *latent_in* is that of one whose heads are kept,
     and *expanded* theirs. *intermediate* is the width of the dense part, *used* of *experts* experts are each
     *expert_width* wide beside a *shared_width*. *is_joined*: queries, keys and values are one product; *is_merged*:
-    gate and up are. *conv_channels* to *state_in* belong to a recurrence of *recurrence*'s kind. *per_layer* is the
+    gate and up are. *conv_channels* to *state_mid* belong to a recurrence of *recurrence*'s kind. *per_layer* is the
     width of an embedding of the layer's own. *window_tokens* bounds what attention looks at, *matrices* are bytes by
     part.
     """
@@ -50,6 +52,7 @@ class LayerShape:
     state_elements: int = 0
     inner: int = 0
     state_in: int = 0
+    state_mid: int = 0
     heads: int = 0
     kv_heads: int = 0
     key_width: int = 0
@@ -203,6 +206,7 @@ def _recurrence(mixer: Recurrence, parts: Mapping[str, list[Tensor]]) -> dict[st
         "state_elements": sum(state.elements for state in mixer.states if state is not conv),
         "inner": max((tensor.columns for tensor in parts.get("state_out", ())), default=0),
         "state_in": _rows(parts, "state_in"),
+        "state_mid": _rows(parts, "state_mid"),
     }
 
 
