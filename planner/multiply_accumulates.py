@@ -4,12 +4,14 @@ With a cache, step t computes one query's scores against t keys and their weight
 all t queries again: 2·t²·d, as a library that is told not to cache does, masking included.
 """
 
+from planner.architecture import Architecture, Attention
 from planner.deployment import MAX_TOKENS
 from planner.errors import PlannerError
 from planner.records import dataclass
 
 SCORE_BYTES = 4
 """Scores are kept in fp32."""
+USUAL_HEAD_DIM = 64
 _MAX_HEAD_DIM = 2**16
 
 
@@ -26,7 +28,13 @@ class CacheArithmetic:
     recomputed_score_bytes: int
 
 
-def cache_arithmetic(tokens: int, head_dim: int = 64) -> CacheArithmetic:
+def head_width(architecture: Architecture) -> int:
+    """The width of one head of *architecture*, its first with keys of its own; the usual one where it has none."""
+    mixers = (mixer for layer in architecture.layers for mixer in layer.mixers)
+    return next((mixer.head_dim for mixer in mixers if isinstance(mixer, Attention)), USUAL_HEAD_DIM)
+
+
+def cache_arithmetic(tokens: int, head_dim: int = USUAL_HEAD_DIM) -> CacheArithmetic:
     """Every figure at once; raises PlannerError for a number of tokens or a width that no model has."""
     for name, value, limit in (("tokens", tokens, MAX_TOKENS), ("head_dim", head_dim, _MAX_HEAD_DIM)):
         if not 1 <= value <= limit:

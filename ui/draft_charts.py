@@ -92,7 +92,7 @@ def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colo
     ]
     end = 1.08 * max(asked_tokens, *(row["tokens"] for row in rows))
     speeds = [row["speedup"] for row in rows]
-    low, high = min(0.9, min(speeds) - 0.15), max(1.2, max(speeds) + 0.2)
+    low, high = min(0.75, min(speeds) - 0.25), max(1.2, max(speeds) + 0.2)
     x = alt.X(
         "tokens:Q",
         title="longest text of each user, tokens",

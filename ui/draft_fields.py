@@ -59,8 +59,8 @@ def sibling_field(plan: Scenario) -> str:
     return form.model_names()[picked]
 
 
-def sliders(kind: str) -> tuple[float, int, float]:
-    """Acceptance, drafted tokens, and the cost of one where that is stated."""
+def sliders(kind: str) -> tuple[float, int, float, int | None]:
+    """Acceptance, drafted tokens, the cost of one where that is stated, and what a pass checks where that is a tree."""
     published = None if kind == COST else published_acceptance(kind)
     start = 70 if published is None else round(100 * published.typical)
     with st.grid(3 if kind == COST else 2, min_column_width=220):
@@ -77,41 +77,48 @@ def sliders(kind: str) -> tuple[float, int, float]:
         cost = 0.0
         if kind == COST:
             cost = fields.slider("draft_cost", "A drafted token costs, % of a pass", 10, 0, 100, help="c") / 100
-    measured = fields.figure(
-        "pass_tokens",
-        "Or measured: tokens a pass, its own one too",
-        None,
-        1.0,
-        17.0,
-        format="%g",
-        placeholder="such as 2.4",
-        help="Engines print it as the mean acceptance length.",
-    )
+    with st.grid(2, min_column_width=250):
+        measured = fields.figure(
+            "pass_tokens",
+            "Or measured: tokens a pass, its own one too",
+            None,
+            1.0,
+            17.0,
+            format="%g",
+            placeholder="such as 2.4",
+            help="Engines print it as the mean acceptance length.",
+        )
+        checked = None if kind == COST else _checked_field(tokens)
+    verified = _tree(tokens, checked)
     if measured is None:
-        return percent / 100, tokens, cost
+        return percent / 100, tokens, cost, verified
     try:
         acceptance = acceptance_for(measured, tokens)
     except PlannerError as error:
         st.info(f"{error} The slider holds.", icon=":material/edit:")
-        return percent / 100, tokens, cost
+        return percent / 100, tokens, cost, verified
     st.caption(f"{measured:g} tokens a pass with {tokens} drafted: an acceptance of **{acceptance:.0%}**, used here.")
-    return acceptance, tokens, cost
+    return acceptance, tokens, cost, verified
 
 
-def tree_field(tokens: int) -> int | None:
-    """What a pass checks for each user where drafts are a tree; ``None`` for a chain of *tokens*."""
-    checked = fields.optional_whole(
+def _checked_field(tokens: int) -> int:
+    """What a pass checks for each user: the drafted tokens and its own, or a tree."""
+    return fields.optional_whole(
         "verified_tokens",
-        "Checked each pass for each user, tokens",
+        "Checked a pass, tokens: more for a tree",
         tokens + 1,
         MOST_CHECKED,
         help=f"Empty: a chain of drafts, {tokens} and the model's own. A tree tries several next words at once and has "
         "more, such as 64; *drafted each time* is then how deep it is.",
     )
-    if checked < tokens + 1:
+
+
+def _tree(tokens: int, checked: int | None) -> int | None:
+    """*checked* where that is a tree; ``None`` for a chain of *tokens*."""
+    if checked is not None and checked <= tokens:
         st.info(
             f"A pass checks the {counted(tokens, 'drafted token')} and makes its own: {checked} is too few, a chain is "
             "taken.",
             icon=":material/edit:",
         )
-    return checked if checked > tokens + 1 else None
+    return checked if checked is not None and checked > tokens + 1 else None

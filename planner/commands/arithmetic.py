@@ -3,12 +3,14 @@ import argparse
 from planner.commands import DONE
 from planner.commands.options import add_json, whole
 from planner.export import to_json
-from planner.multiply_accumulates import cache_arithmetic
+from planner.multiply_accumulates import USUAL_HEAD_DIM, cache_arithmetic
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", type=whole, required=True, help="tokens generated, one step each")
-    parser.add_argument("--head-dim", type=whole, default=64, help="width of the head; default 64")
+    parser.add_argument(
+        "--head-dim", type=whole, default=USUAL_HEAD_DIM, help=f"width of the head; default {USUAL_HEAD_DIM}"
+    )
     add_json(parser)
 
 

@@ -134,5 +134,14 @@ def test_work_is_drawn_with_its_ratio() -> None:
     assert (last["cached"], last["times"]) == (64 * 4_096 * 4_097, "2,731 times")
 
 
+def test_the_work_is_that_of_a_head_of_the_chosen_model(open_app: OpenApp) -> None:
+    """128 wide in Llama-3.1-8B; DeepSeek's are compressed, so that the usual width stands for them."""
+    for model, width in (("llama-3.1-8b", 128), ("deepseek-v3", 64)):
+        app = open_app("ui/pages/cache.py", model=model, context="4096")
+        assert f"{width} wide" in words(app)
+        assert f"kvbudget arithmetic --tokens 4096 --head-dim {width}" in app.code[-1].value
+        assert "67.1 MB instead of 16.4 kB" in words(app)
+
+
 def alt_texts(app) -> str:
     return "\n".join(chart.proto.alt for chart in app.get("vega_lite_chart"))

@@ -26,7 +26,7 @@ from planner.cache_text import (
 )
 from planner.choices import Chosen
 from planner.explain import cache_terms
-from planner.multiply_accumulates import cache_arithmetic
+from planner.multiply_accumulates import cache_arithmetic, head_width
 from planner.presets import find_model, load_preset
 from planner.units import format_bytes, format_rate
 from ui import form, page
@@ -64,7 +64,9 @@ def main() -> None:
     _layers(chosen)
     _arithmetic(chosen)
     st.header("The same in a terminal", anchor=False)
-    st.code(_command(plan), language=None, wrap_lines=True)
+    width = head_width(chosen.architecture)
+    work = f"kvbudget arithmetic --tokens {chosen.workload.context_tokens} --head-dim {width}"
+    st.code(f"{_command(plan)}\n{work}", language=None, wrap_lines=True)
     page.next_links(
         ("ui/pages/plan.py", "Does it fit my card?", ":material/fact_check:"),
         ("ui/pages/which.py", "What can I run?", ":material/search:"),
@@ -187,21 +189,22 @@ def _layers(chosen: Chosen) -> None:
 
 
 def _arithmetic(chosen: Chosen) -> None:
-    tokens = chosen.workload.context_tokens
+    tokens, width = chosen.workload.context_tokens, head_width(chosen.architecture)
+    own = arithmetic_sentence(cache_arithmetic(tokens, width))
     st.header("What a cache saves: work", anchor=False)
     st.markdown(
         "Without a cache, each new token computes all earlier ones again. Over *T* tokens one head of width *d* "
         "multiplies and adds *d·T(T+1)* times with a cache and *d·T(T+1)(2T+1)/3* times without: *(2T+1)/3* times as "
-        f"often, and that grows without end. {arithmetic_sentence(cache_arithmetic(tokens))}"
+        f"often, and that grows without end. {own}"
     )
     draw(
         arithmetic_chart,
-        [cache_arithmetic(step) for step in sorted({*DRAWN_TOKENS, tokens})],
+        [cache_arithmetic(step, width) for step in sorted({*DRAWN_TOKENS, tokens})],
         tokens,
-        alt=f"Multiply-accumulates over tokens. {arithmetic_sentence(cache_arithmetic(tokens)).replace('**', '')}",
+        alt=f"Multiply-accumulates over tokens. {own.replace('**', '')}",
         key="arithmetic",
     )
-    works = [cache_arithmetic(step) for step in dict.fromkeys((*EXAMPLE_TOKENS, tokens))]
+    works = [cache_arithmetic(step, width) for step in dict.fromkeys((*EXAMPLE_TOKENS, tokens))]
     rows = [
         (
             f"{work.tokens:,}",
@@ -215,7 +218,10 @@ def _arithmetic(chosen: Chosen) -> None:
     ]
     columns = ("Tokens", "With", "Without", "Ratio", "Scores with", "Scores without")
     st.html(html_table(columns, rows, wide_only=(4, 5)))
-    st.caption("One head, 64 wide. Scores: the last step's matrix in fp32, one row with a cache and all rows without.")
+    st.caption(
+        f"One head of {chosen.architecture.title}, {width} wide. Scores: the last step's matrix in fp32, one row with "
+        "a cache and all rows without."
+    )
 
 
 main()

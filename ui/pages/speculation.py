@@ -33,7 +33,7 @@ from planner.speed.draft_map import (
 from planner.speed.drafting import BatchSpeculation
 from planner.units import format_figure
 from ui import page
-from ui.draft_fields import COST, kind_field, sibling_field, sliders, tree_field
+from ui.draft_fields import COST, kind_field, sibling_field, sliders
 from ui.draft_sections import map_section, published_section, trade_section, users_section
 from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
@@ -61,8 +61,7 @@ def main() -> None:
     top = st.container()
     kind = kind_field(plan)
     sibling = sibling_field(plan) if kind == MODEL else ""
-    acceptance, tokens, cost = sliders(kind)
-    verified = None if kind == COST else tree_field(tokens)
+    acceptance, tokens, cost, verified = sliders(kind)
     wish = pace_fields(plan)
     try:
         pace, refusal = ready(plan, wish), None
