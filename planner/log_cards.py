@@ -90,7 +90,7 @@ def may_tell_card(start: Start, told: Choices) -> bool:
 
 def device_named(text: str) -> str | None:
     """The device that a driver calls *text*: by its title, or by an alias without the maker's names."""
-    wanted = text.lower().removeprefix("nvidia ").strip()
+    wanted = text.lower().removeprefix("nvidia ").removesuffix(" gpu").strip()
     if not wanted:
         return None
     name = "-".join(_model_of(wanted))
@@ -105,7 +105,10 @@ def _model_of(name: str) -> list[str]:
 
 
 def _is_size(device: str, card: Reading) -> bool:
-    return abs(presets.find_device(device).memory_bytes - card.value) <= SAME_SIZE * card.value
+    """As sold, as its driver has it, or as a process sees it."""
+    found = presets.find_device(device)
+    sizes = (found.memory_bytes, found.driver_bytes or 0, (found.nominal_gb or 0) * GIB)
+    return any(abs(size - card.value) <= SAME_SIZE * card.value for size in sizes)
 
 
 def _with_stages(start: Start, told: Choices) -> Choices:

@@ -108,7 +108,9 @@ def model_title(name: str) -> str:
 
 
 def card_words(choices: Choices) -> str:
-    """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.64 GiB card``."""
+    """The cards of *choices*: ``2 × GeForce RTX 4090``, ``23.30 GiB card and 15.20 GiB card``."""
+    if choices.devices is not None:
+        return " and ".join(card.title for card in choose_cards(choices))
     title = next((title for title, known in form.device_names().items() if known == choices.device), "")
     count = choices.card_count
     return f"{count} × " * (count > 1) + (title or choose_cards(choices)[0].title)

@@ -20,6 +20,7 @@ EXAMPLES = {
     "vLLM that does not start": "vllm_refused.txt",
     "vLLM that starts": "vllm_started.txt",
     "llama-server out of memory": "llama_server_out_of_memory.txt",
+    "Ollama on an 8 GB laptop": "ollama_out_of_memory.txt",
 }
 FOLDER = Path(__file__).parent / "example_logs"
 _UNREAD = "_log_unread"

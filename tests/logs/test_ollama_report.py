@@ -1,9 +1,13 @@
 """Ollama names blobs, not models: the GGUF's own name, its file type and the card are in the log all the same."""
 
+from pathlib import Path
+
 from planner.choices import Choices
+from planner.log_comparison import Match
 from planner.log_report import LogReport, report_log
 from planner.logs.read import read_log
 
+EXAMPLES = Path(__file__).parents[2] / "ui" / "example_logs"
 LOG = (
     'time=2026-05-19 level=INFO source=types.go:130 msg="inference compute" id=GPU-cf2 library=cuda variant=v12 '
     'compute=8.9 driver=12.9 name="NVIDIA GeForce RTX 3060" total="12.0 GiB" available="10.9 GiB"\n'
@@ -49,3 +53,20 @@ def test_a_change_is_the_line_of_the_modelfile_that_makes_it() -> None:
     shorter = next(one for one in report(TITLE).would_start if "tokens instead of" in one.change)
     assert shorter.starts
     assert shorter.option == f"PARAMETER num_ctx {shorter.max_context_tokens}"
+
+
+def test_the_page_s_example_is_a_laptop_that_holds_fewer_tokens() -> None:
+    """36 layers × 2 × 8 heads of 128 × 2 bytes = 144 KiB a token: 40,960 are 5,760 MiB, as it asked; 2,421 were free.
+
+    What is left beside 14,848 of them, 333 MiB, is the step's own.
+    """
+    text = (EXAMPLES / "ollama_out_of_memory.txt").read_text(encoding="utf-8")
+    found = report_log(read_log(text), Choices(model="", engine=""))
+    assert found.choices is not None
+    assert (found.choices.model, found.choices.device) == ("qwen3-8b", "rtx-4060-laptop")
+    first = found.would_start[0]
+    assert (first.option, first.starts) == ("PARAMETER num_ctx 14848", True)
+    assert 40_960 * 144 / 1024 == 5_760
+    assert 250 < 6.9 * 1024 - 4_643.78 - 14_848 * 144 / 1024 < 400
+    weights = next(row for row in found.readings if row.name == "weights")
+    assert weights.match is Match.EQUAL

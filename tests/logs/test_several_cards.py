@@ -5,6 +5,7 @@ from planner.log_comparison import Compared, Match
 from planner.log_report import LogReport, report_log
 from planner.logs.read import read_log
 from planner.units import GIB, MIB
+from ui.log_form import card_words
 
 
 def report(text: str, **given: str) -> LogReport:
@@ -108,3 +109,9 @@ def test_buffers_of_several_cards_are_added_up_and_predicted_so() -> None:
         assert found["weights"].value == 2 * round(19_979.10 * MIB)
         assert found["weights"].predicted is not None
         assert abs(found["weights"].predicted / found["weights"].value - 1) < 0.0015
+
+
+def test_cards_of_different_sizes_are_both_named() -> None:
+    choices = report(OLLAMA.format("23.3 GiB 15.2 GiB")).choices
+    assert choices is not None
+    assert card_words(choices) == "23.30 GiB card and 15.20 GiB card"

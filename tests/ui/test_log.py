@@ -15,7 +15,7 @@ from tests.ui.conftest import OpenApp, words
 from tests.ui.test_own_config import LLAMA
 
 LOG_PAGE = "ui/pages/log.py"
-EXAMPLES = ("vLLM that does not start", "vLLM that starts", "llama-server out of memory")
+EXAMPLES = ("vLLM that does not start", "vLLM that starts", "llama-server out of memory", "Ollama on an 8 GB laptop")
 NO_CARD = "\n".join(line for line in FAILED.splitlines() if "Free memory" not in line)
 WEIGHTS_ALONE = "\n".join(NO_CARD.splitlines()[:3])
 NO_MODEL = FAILED.replace("Qwen/Qwen3-8B", "me/mine")
