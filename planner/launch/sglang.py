@@ -28,7 +28,7 @@ BY_DTYPE = replace(SPELLING, caches={"fp8": "fp8_e4m3"}, dtypes={**SPELLING.dtyp
 VALUES = (
     *("mem_fraction_static", "max_total_tokens", "max_running_requests", "chunked_prefill_size", "max_prefill_tokens"),
     *("cuda_graph_max_bs", "page_size", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "max_mamba_cache_size"),
-    *("mamba_ssm_dtype", "speculative_num_draft_tokens"),
+    *("mamba_ssm_dtype", "attention_backend", "speculative_num_draft_tokens"),
 )
 SWITCHES = ("disable_radix_cache", "disable_hybrid_swa_memory", "disable_piecewise_cuda_graph")
 SPLITS = {"--tp-size": "tp", "--pp-size": "pp", "--dp-size": "dp", "--ep-size": "ep"}

@@ -13,7 +13,7 @@ from planner.logs.readings import ALLOCATED, Reading
 
 SETTINGS = (
     *("model_path", "dtype", "quantization", "kv_cache_dtype", "context_length", "mem_fraction_static", "page_size"),
-    *("tp_size", "pp_size", "dp_size", "ep_size", "enable_dp_attention"),
+    *("tp_size", "pp_size", "dp_size", "ep_size", "enable_dp_attention", "attention_backend"),
     *("max_running_requests", "max_total_tokens", "chunked_prefill_size"),
     *("cuda_graph_max_bs", "disable_cuda_graph", "speculative_algorithm", "speculative_num_draft_tokens"),
     *("mamba_full_memory_ratio", "max_mamba_cache_size", "mamba_ssm_dtype"),

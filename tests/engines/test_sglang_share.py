@@ -81,7 +81,7 @@ def test_amd_kernels_take_their_part_where_a_request_may_be_long(
 ) -> None:
     found = ask(model, version, memory=None, device="mi300x", **options)
     assert share_of(found) == pytest.approx(0.5 * taken)
-    assert ("--attention-backend triton" in notes(found)) == (taken < 1)
+    assert ("attention_backend=triton" in notes(found)) == (taken < 1)
 
 
 def test_a_refusal_names_the_option_and_not_what_is_left_of_it() -> None:
@@ -136,3 +136,44 @@ def test_a_card_too_small_for_a_step_gets_a_share_below_nothing_and_a_sentence()
     assert "= -0." in share
     assert "less than nothing: a step and its graphs need the card" in share
     assert "It would run at most 1 request at once." in found.warnings
+
+
+def test_other_kernels_on_amd_leave_the_whole_share() -> None:
+    """AITER's take 0.15 of 0.8 of what is free; Triton's take none."""
+
+    def pool_bytes(*settings: str) -> int:
+        choices = Choices(
+            model="llama-3.1-8b",
+            device="mi300x",
+            engine="sglang",
+            overhead="0",
+            set=("mem_fraction_static=0.8", *settings),
+        )
+        chosen = choose(choices)
+        found = answer(chosen.architecture, chosen.deployment, chosen.workload).report
+        assert found is not None
+        return found.pool_bytes
+
+    card = choose(Choices(model="llama-3.1-8b", device="mi300x")).deployment.device.memory_bytes
+    more = pool_bytes("attention_backend=triton") - pool_bytes()
+    assert more == pytest.approx(0.8 * 0.15 * card, abs=2)
+    assert pool_bytes() == pool_bytes("attention_backend=aiter")
+
+
+@pytest.mark.parametrize(
+    ("settings", "page"),
+    [
+        ((), 1),
+        (("attention_backend=fa3",), 1),
+        (("attention_backend=flashmla",), 64),
+        (("attention_backend=cutlass_mla", "page_size=32"), 128),
+        (("attention_backend=trtllm_mla",), 64),
+        (("attention_backend=trtllm_mla", "page_size=32"), 32),
+        (("page_size=16",), 16),
+    ],
+)
+def test_pages_are_as_long_as_kernels_want_them(settings: tuple[str, ...], page: int) -> None:
+    chosen = choose(Choices(model="deepseek-v2-lite", device="h100-sxm", engine="sglang", set=settings))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload).report
+    assert found is not None
+    assert found.block_size == page

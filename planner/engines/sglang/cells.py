@@ -105,7 +105,7 @@ def pools(rank: SglangRank, deployment: Deployment) -> Pools:
     kept, drafted = _slots(rank, deployment) if state_bytes else (0, 0)
     fixed = chosen.fixed_states is not None
     return Pools(
-        page_tokens=settings.integer("page_size") or (settings.rule("indexer_page_tokens") if has_indexer else 1),
+        page_tokens=_page_tokens(deployment, has_indexer),
         full_bytes=full_bytes,
         window_bytes=window_bytes,
         window_tokens=window_tokens,
@@ -115,6 +115,15 @@ def pools(rank: SglangRank, deployment: Deployment) -> Pools:
         draft_slots=drafted,
         state_ratio=Fraction(str(settings.number("mamba_full_memory_ratio"))) if state_bytes and not fixed else None,
     )
+
+
+def _page_tokens(deployment: Deployment, has_indexer: bool) -> int:
+    """``page_size`` as set, or as indexer or kernels want it; kernels put theirs in its place."""
+    settings = deployment.settings
+    usual: int = settings.rule("indexer_page_tokens") if has_indexer else 1
+    asked = settings.integer("page_size") or usual
+    possible: list[int] = settings.rule("backend_page_tokens").get(settings.text("attention_backend"), [asked])
+    return asked if asked in possible else possible[0]
 
 
 def request_specs(found: Pools, deployment: Deployment) -> tuple[PoolSpec, ...]:

@@ -11,6 +11,9 @@ from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.shares import attends_apart
 
+AITER = "aiter"
+"""AMD's kernels, which are the usual ones on its cards."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
@@ -46,12 +49,14 @@ def deductions(model: Model, deployment: Deployment) -> Iterator[tuple[float, st
         yield vision["factor"], "a model with a vision tower"
     if (factor := kernels_factor(model, deployment)) < 1:
         limit = deployment.settings.rule("kernels_fraction")["above_tokens"]
-        yield factor, f"AITER, but with --attention-backend triton or --context-length {limit}"
+        yield factor, f"AITER, but with attention_backend=triton or --context-length {limit}"
 
 
 def kernels_factor(model: Model, deployment: Deployment) -> float:
     """What AMD's kernels leave of the share where a request may be as long as the model allows."""
     rule: Mapping[str, Any] = deployment.settings.rule("kernels_fraction")
+    if deployment.settings.text("attention_backend") not in (None, AITER):
+        return 1.0
     if not rule or deployment.device.vendor != rule["vendor"] or (model.longest_tokens or 0) <= rule["above_tokens"]:
         return 1.0
     heads = max(1, model.latent_heads // tp_size(deployment))
