@@ -14,8 +14,10 @@ from planner.engines import find_engine
 from planner.errors import PlannerError
 from planner.format_choices import weights_in_name
 from planner.formats import find_format
+from planner.library_names import meant_by
 from planner.links import link_names
 from planner.model_files import known_model
+from planner.readers.quantization.named import named_format
 from planner.units import parse_bytes, shorten
 from ui import form
 
@@ -40,6 +42,8 @@ def read_address(query: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
     problems: list[str] = []
     for key in form.DEFAULTS.keys() & query.keys():
         value = query[key].strip()
+        if key == "model" and value not in form.model_names():
+            value = meant_by(query.get("engine", "").lower(), value)
         try:
             fields |= _READERS[key](key, value)
         except PlannerError:
@@ -117,9 +121,15 @@ def _weights_format(key: str, value: str) -> dict[str, Any]:
 
 
 def _weights_name(value: str) -> str:
-    """The name of a format or of a GGUF file type."""
-    if value.lower() in form.format_names("weights"):
-        return value.lower()
+    """The name of a format or GGUF file type; for a checkpoint's own, ``awq-4bit-g128``, the one of as many bits."""
+    name = value.lower()
+    if name in form.format_names("weights"):
+        return name
+    if (own := named_format(name)) is not None:
+        known = (each for each in format_presets.formats().values() if each.weights)
+        alike = {each.name for each in known if each.bits_per_element == own.bits_per_element}
+        if len(alike) == 1:
+            return alike.pop()
     return find_format(format_presets.formats(), value, "weights").name
 
 

@@ -38,6 +38,15 @@ def test_files_are_those_of_the_library(open_app: OpenApp, capsys: pytest.Captur
         assert f'<td class="kv-num">{row["weights_bytes"] / 2**30:.2f} GiB</td>' in said
 
 
+def test_the_file_that_the_title_names_stands_in_the_table_and_is_the_one_to_take(open_app: OpenApp) -> None:
+    """Of the usual types none fits; of the others the largest that does is named, shown and put in first."""
+    app = open_app(PAGE, model="llama-3.3-70b", device="rtx-4090", engine="ollama", context="8192")
+    named = re.search(r"fits only in (\w+), too coarse", app.title[0].value)
+    assert named is not None
+    assert f'<tr class="kv-own"><td class="kv-text">{named[1]}' in words(app)
+    assert app.selectbox(key="take_Take this file").value == named[1]
+
+
 def test_a_file_of_the_hub_comes_with_a_note(open_app: OpenApp) -> None:
     said = words(open_app(PAGE, model="qwen3.5-9b", device="rtx-4060-laptop", engine="ollama", context="8192"))
     assert OF_THE_HUB in said

@@ -76,7 +76,9 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     usual = default_weights(engine, choose_cards(plan.choices)[0])
     first = [match for match in matches if match.is_native or match.weights in usual]
     taken, whose = to_take(engine, first)
-    best = best_file(taken)
+    told, whose = (taken, whose) if best_file(taken) else (matches, "")
+    best = best_file(told)
+    first = [match for match in matches if match in first or match is best]
     others = [match for match in matches if match not in first]
     which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best)
     if others:
@@ -93,8 +95,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     )
     if note := hub_note(engine, (how_to_get(engine, match.name, match.weights) for match in first)):
         st.caption(f":material/info: {note}")
-    told = taken if best else matches
-    return file_title(told, whose if best else ""), file_sentence(told, answer)
+    return file_title(told, whose), file_sentence(told, answer)
 
 
 def _cards(plan: Scenario, answer: Answer) -> tuple[str, str]:
