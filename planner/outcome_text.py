@@ -64,7 +64,7 @@ def outcome_text(
 def _server(outcome: Outcome, slots: int, load: Load | None) -> str:
     """How many slots; and where they are too few for what comes, that their queue has no end."""
     words = f"With {counted(slots, 'slot')}"
-    if load is None or not load.is_too_much:
+    if load is None or not load.is_too_much or outcome.requests <= slots:
         return words
     if outcome.waits_for_pool and outcome.pool is not None and outcome.pool.pool_blocks is not None:
         words += f" and {counted(outcome.pool.pool_blocks, 'cache block')}"

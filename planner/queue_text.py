@@ -3,8 +3,18 @@
 from planner.batching.outcome import Outcome
 from planner.batching.pauses import Pause
 from planner.batching.queueing import Waiting, WhyNoFormula
-from planner.batching_text import SAME, requests_words, time_words, times
+from planner.batching_text import SAME, rate_figure, rate_unit, requests_words, time_words, times
 from planner.units import format_seconds
+
+
+def overrun_title(rate: float, most: float, in_steps: bool) -> str:
+    """That more come than the slots can take, however they are refilled.
+
+    >>> overrun_title(2.0, 0.25, in_steps=False)
+    'Too many requests: 120 come a minute, and these slots take 15 at most'
+    """
+    come, taken = (rate_figure(each, in_steps) for each in (rate, most))
+    return f"Too many requests: {come} come a {rate_unit(in_steps)}, and these slots take {taken} at most"
 
 
 def limits_sentence(static: float, refilled: float, rate: float | None, in_steps: bool) -> str:

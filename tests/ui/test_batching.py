@@ -235,3 +235,11 @@ def test_few_requests_are_said_to_be_few(open_app: OpenApp) -> None:
 def test_the_papers_shares_stand_beside_the_pages_own(open_app: OpenApp) -> None:
     said = words(open_app(PAGE))
     assert "servers that reserve used 20.4% – 38.2% of their places, one that pages 96.3% (Kwon et al." in said
+
+
+def test_too_many_requests_are_the_headline(open_app: OpenApp) -> None:
+    app = open_app(PAGE, per_minute="600", count="40")
+    assert app.title[0].value.startswith("Too many requests: 600 come a minute, and these slots take ")
+    assert "They come at 600 requests a minute. " in words(app)
+    assert "**Neither keeps up**" in words(app)
+    assert "Too many" not in open_app(PAGE, per_minute="600", count="4").title[0].value

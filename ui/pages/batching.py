@@ -16,7 +16,7 @@ from planner.batching_text import (
 )
 from planner.errors import PlannerError
 from planner.performance_presets import find_request_set
-from planner.queue_text import limits_sentence
+from planner.queue_text import limits_sentence, overrun_title
 from planner.server_shape import BLOCK_TOKENS, ServerShape, shape_as_set
 from planner.units import counted, format_seconds
 from ui import page
@@ -89,9 +89,13 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
     in_steps = found.wish.in_steps
     whole, best, ends, limits = outcomes[Schedule.STATIC], outcomes[found.own], found.range(), found.limits()
     in_batches, refilled = limits[Schedule.STATIC], limits[found.own]
-    all_keep_up = found.coming is not None and found.coming <= in_batches
-    coming = coming_sentence(found.coming, found.closed_loop_users, in_steps, found.why_so_many)
-    st.title(schedules_title(whole, best, all_keep_up), anchor=False)
+    come = found.coming
+    if come is not None and come > refilled and best.requests > found.slots:
+        title = overrun_title(come, refilled, in_steps)
+    else:
+        title = schedules_title(whole, best, all_keep_up=come is not None and come <= in_batches)
+    coming = coming_sentence(come, found.closed_loop_users, in_steps, found.why_so_many)
+    st.title(title, anchor=False)
     st.markdown(schedules_sentence(whole, best, found.slots, coming, found.own, in_steps))
     with st.grid(4, min_column_width=150):
         page.number(
@@ -120,7 +124,7 @@ def _verdict(found: Setting, outcomes: Mapping[Schedule, Outcome]) -> None:
             f"{work_share(whole, found.slots):.0%} in batches",
             help="Tokens made, over the places for them in all steps.",
         )
-    st.markdown(limits_sentence(in_batches, refilled, found.coming, in_steps))
+    st.markdown(limits_sentence(in_batches, refilled, come, in_steps))
     if skipped := found.trace.skipped:
         rows = f"{counted(skipped, 'row')} of the trace {'has' if skipped == 1 else 'have'}"
         st.caption(f":material/info: {rows} no prompt or no answer: left out.")
