@@ -1,7 +1,10 @@
 """What a log alone suggests, where it names no model or no card: by what there was no room for."""
 
+from pathlib import Path
+
 import pytest
 
+import planner
 from planner.choices import Choices
 from planner.log_report import LogReport, report_log
 from planner.logs.read import read_log
@@ -20,6 +23,23 @@ def options(text: str) -> list[str]:
 def test_every_failure_that_is_about_memory_has_something_to_try(excerpt: Excerpt) -> None:
     if excerpt.failure not in ("", "other"):
         assert excerpt.report().would_start
+
+
+def test_the_method_says_how_many_logs_are_answered() -> None:
+    failed = [excerpt for excerpt in excerpts() if excerpt.failure]
+    counts = []
+    for given in ([{}] * len(failed), [excerpt.given for excerpt in failed]):
+        answers = [row.report(**stated).would_start for row, stated in zip(failed, given, strict=True)]
+        sure = sum(any(one.starts for one in tries) for tries in answers)
+        counts += [sure, sum(map(bool, answers)) - sure]
+    method = " ".join(Path(planner.__file__).with_name("METHOD.md").read_text(encoding="utf-8").split())
+    figures = sum(len(excerpt.figures) for excerpt in excerpts())
+    assert f"Of {len(excerpts())} public logs" in method
+    assert f"{figures} figures; {len(failed)} are of starts that failed." in method
+    assert (
+        f"From the log alone {counts[0]} of these get a change that is enough and {counts[1]} one that may be, with "
+        f"model, card and their number stated {counts[2]} and {counts[3]};"
+    ) in method
 
 
 NO_BLOCKS = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.\n"
