@@ -26,6 +26,7 @@ from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
 from tests.class_totals import configs_of, library_defaults
 from tests.library import KEEPS_NOTHING, Reading, families, library_reading
+from tests.lookalikes import lookalike
 
 LENGTHS = (1, 128, 4_096, 8_192)
 SHORT_LENGTHS = (1, 128)
@@ -41,7 +42,8 @@ BESIDE = dict.fromkeys(("qwen4_exp", "qwen4_exp_text"), (3 * 8, "positions on th
 class Verdict(StrEnum):
     """How a config compares. *unknown*: the library has no class for it, or shows no cache without more than tokens.
 
-    *explained*: for a named reason the library makes, or keeps, something else than what is planned.
+    *explained*: for a named reason the library makes, or keeps, something else than what is planned; or a class of it
+    that has the same tensors stands in for one that it lacks.
     """
 
     EQUAL = "equal"
@@ -74,6 +76,9 @@ def compare(config: Mapping[str, Any], lengths: Sequence[int] = LENGTHS) -> Comp
         architecture = read_config(config, presets.knowledge())
     except PlannerError as error:
         return Comparison(verdict=Verdict.REFUSED, line=str(error))
+    like = lookalike(config)
+    if like is not None:
+        return _compare_alike(architecture, like, lengths)
     try:
         theirs = library_reading(config, lengths)
     except Exception as error:  # the library refuses in many ways: what it does not have is no finding of ours
@@ -98,6 +103,20 @@ def compare(config: Mapping[str, Any], lengths: Sequence[int] = LENGTHS) -> Comp
         verdict = Verdict.EXPLAINED if reason else Verdict.EQUAL
     said = f"differ by {theirs.parameters - ours.parameters:+,}" if reason is None else reason or "equal"
     return Comparison(verdict=verdict, line=f"parameters {said:24} cache {_cache_words(gaps, theirs)}")
+
+
+def _compare_alike(architecture: Architecture, like: Mapping[str, Any], lengths: Sequence[int]) -> Comparison:
+    """*architecture*'s text model beside a class of the library that is like it, and only like it: equal or unknown."""
+    words = f"text model as the library's {like['model_type']!r}"
+    try:
+        theirs = library_reading(like, lengths)
+    except Exception as error:  # the library refuses in many ways
+        return Comparison(verdict=Verdict.UNKNOWN, line=f"{words}: {type(error).__name__}: {str(error)[:80]!r}")
+    ours = our_reading(replace(architecture, towers=()), tuple(theirs.cache_bytes))
+    if not theirs.cache_bytes or (ours.parameters, ours.cache_bytes) != (theirs.parameters, dict(theirs.cache_bytes)):
+        gap = theirs.parameters - ours.parameters
+        return Comparison(verdict=Verdict.UNKNOWN, line=f"{words} has {gap:+,} parameters, or another cache")
+    return Comparison(verdict=Verdict.EXPLAINED, line=f"parameters and cache equal: {words}")
 
 
 def _differences(architecture: Architecture, theirs: Reading) -> Iterator[str]:

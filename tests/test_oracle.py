@@ -61,7 +61,11 @@ def test_parameters_and_cache_are_the_librarys(name: str) -> None:
         (TINY | {"model_type": "recurrent_gemma"}, Verdict.EQUAL),  # its state is in its modules, not in a cache
         (GPT | {"model_type": "openai-gpt"}, Verdict.EXPLAINED),  # its class keeps nothing
         (TINY | {"model_type": "bart"}, Verdict.REFUSED),
-        (TINY | {"model_type": "baichuan"}, Verdict.UNKNOWN),  # a class of its own beside its weights
+        (
+            TINY | {"model_type": "baichuan", "num_key_value_heads": 2},
+            Verdict.EXPLAINED,
+        ),  # a class of its own, with a Llama's tensors
+        (TINY | {"model_type": "yuan"}, Verdict.UNKNOWN),  # a class of its own beside its weights
     ],
 )
 def test_a_line_says_how_a_config_compares(config: dict[str, Any], verdict: Verdict) -> None:

@@ -8,7 +8,7 @@ from planner.architecture import Attention, Layer, SharedCache
 from planner.errors import UnsupportedModel
 from planner.readers.family import Family
 from planner.readers.knowledge import Knowledge
-from planner.readers.model_classes import class_families, class_family, class_name
+from planner.readers.model_classes import class_family, class_name, coded_class, families_of
 from planner.readers.text_config import TextConfig
 from planner.readers.values import Values
 from planner.units import shorten
@@ -122,25 +122,28 @@ def has_own_class(config: Mapping[str, object], text: TextConfig, knowledge: Kno
     family = text.wrapper or text.family
     if not family or not config.get("auto_map") or not family.source.startswith(_LIBRARY):
         return False
-    return _has_foreign_class(config, text, family, knowledge)
+    return bool(_foreign_class(config, text, family, knowledge))
 
 
-def _has_foreign_class(config: Mapping[str, object], text: TextConfig, family: Family, knowledge: Knowledge) -> bool:
-    """Whether *config* names a class that is neither *family*'s nor, by its name, another known one's."""
+def _foreign_class(config: Mapping[str, object], text: TextConfig, family: Family, knowledge: Knowledge) -> str:
+    """The class that *config* names, or its code has, if it is neither *family*'s nor, by its name, a known one's."""
     types = {family.model_type, text.model_type, text.outer_type, *family.classes.values()}
     known = {_SIGNS.sub("", name.lower()) for name in types}
-    candidates = list(class_families(config, knowledge))
-    found = any(_SIGNS.sub("", name) in known or knowledge.find_family(name) for name in candidates)
-    return bool(class_name(config)) and class_name(config) not in family.classes and not found
+    for named in dict.fromkeys(filter(None, (class_name(config), coded_class(config)))):
+        candidates = list(families_of(named, knowledge))
+        found = any(_SIGNS.sub("", name) in known or knowledge.find_family(name) for name in candidates)
+        if named not in family.classes and not found:
+            return named
+    return ""
 
 
 def other_class(config: Mapping[str, object], text: TextConfig, knowledge: Knowledge) -> tuple[str, ...]:
     """That the model class which *config* names is another one than those of the family that it is read as."""
     family = text.wrapper or text.family
-    if family and _has_foreign_class(config, text, family, knowledge):
+    if family and (named := _foreign_class(config, text, family, knowledge)):
         code = ", and code beside the weights" if has_own_class(config, text, knowledge) else ""
         return (
-            f"The config names the class {shorten(class_name(config))}, which is none of model_type "
+            f"The config names the class {shorten(named)}, which is none of model_type "
             f"{shorten(text.outer_type)!r}{code}: it is read as that model_type all the same; check what "
             f"{'that code' if code else 'that class'} adds.",
         )

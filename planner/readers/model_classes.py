@@ -9,6 +9,7 @@ _TASK = "LM|Generation|Classification|Answering|Training|Embedding|Reward|Model|
 _CLASS = re.compile(rf"([A-Za-z0-9_]+?)(?:_?For(?:[A-Z][a-z0-9]+)*(?:{_TASK})|LMHeadModel|Model)", re.ASCII)
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", re.ASCII)
 _LONGEST = 80
+_AUTO = ("AutoModelForCausalLM", "AutoModelForImageTextToText")
 
 
 def class_family(config: Mapping[str, object], knowledge: Knowledge) -> str:
@@ -24,9 +25,20 @@ def class_name(config: Mapping[str, object]) -> str:
     return ""
 
 
+def coded_class(config: Mapping[str, object]) -> str:
+    """The class of code beside the weights that ``auto_map`` loads to generate, empty where the config has none."""
+    coded = config.get("auto_map")
+    found = (coded.get(auto) for auto in _AUTO) if isinstance(coded, Mapping) else ()
+    return next((path.rpartition(".")[2] for path in found if isinstance(path, str)), "")
+
+
 def class_families(config: Mapping[str, object], knowledge: Knowledge) -> Iterator[str]:
-    """How the family of the config's class may be called: as stated for the class, else as its name is made of."""
-    name = class_name(config)
+    """How the family of the config's class may be called."""
+    return families_of(class_name(config), knowledge)
+
+
+def families_of(name: str, knowledge: Knowledge) -> Iterator[str]:
+    """How the family of the class *name* may be called: as stated for the class, else as its name is made of."""
     stated = knowledge.unknown_rules().architectures.get(name)
     if stated:
         yield stated

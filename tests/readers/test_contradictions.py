@@ -105,6 +105,12 @@ def test_a_class_that_only_code_beside_the_weights_has_is_said_and_its_keys_are_
         read_config(renamed("llama-3.1-8b", "llama", memory_slots=64, **own), KNOWLEDGE)
 
 
+def test_code_that_has_another_class_than_the_file_names_is_said() -> None:
+    own = {"architectures": ["LlamaForCausalLM"], "auto_map": {"AutoModelForCausalLM": "modeling.HouseOwnForCausalLM"}}
+    found = read_config(renamed("llama-3.1-8b", "llama", **own), KNOWLEDGE)
+    assert [said for said in found.warnings if "HouseOwnForCausalLM, which is none of model_type 'llama'" in said]
+
+
 @pytest.mark.parametrize("classes", [["LlamaForCausalLM"], ["LlamaModel"], []])
 def test_code_beside_the_weights_of_the_familys_own_class_needs_no_word(classes: list[str]) -> None:
     config = renamed("llama-3.1-8b", "llama", architectures=classes, auto_map={"AutoModel": "x.Y"}, memory_slots=64)

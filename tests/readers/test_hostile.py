@@ -124,7 +124,10 @@ def test_any_table_is_a_family_or_refused_by_path(table: dict[str, object]) -> N
         ({"structure": {"norms_per_layer": True}}, "structure.norms_per_layer must be a whole number."),
         ({"defaults": {}}, "defaults.tie_word_embeddings is missing."),
         ({"extra": [{"name": "a"}]}, "extra[0]: columns is missing."),
-        ({"towers": [{"kind": "smell", "config": "c"}]}, "towers[0].kind must be one of: vision, audio, projector."),
+        (
+            {"towers": [{"kind": "smell", "config": "c"}]},
+            "towers[0].kind must be one of: vision, audio, speech, projector.",
+        ),
         ({"conditions": [{"structure": {}}]}, "conditions[0]: if is missing."),
     ],
 )
