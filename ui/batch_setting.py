@@ -164,8 +164,17 @@ def setting(plan: ServerPlan, wish: Wish, server: ServerWish, pace_wish: PaceWis
         error=replica.constants.widest_error,
         rate=rate,
         pace=pace,
-        notes=(*replica.shape.notes, *_beyond_memory(plan.answer, server.slots)),
+        notes=(*replica.shape.notes, *_too_short_steps(server), *_beyond_memory(plan.answer, server.slots)),
     )
+
+
+def _too_short_steps(server: ServerWish) -> Iterator[str]:
+    """That a step which was asked for has no room for a token of each slot."""
+    if server.typed_chunk and server.own is Schedule.CONTINUOUS:
+        yield (
+            f"A step of {counted(server.chunk_tokens, 'token')} has no room for one of each of the {server.slots:,} "
+            "slots: prompts are read whole here."
+        )
 
 
 def _beyond_memory(answer: Answer, slots: int) -> Iterator[str]:

@@ -158,4 +158,4 @@ def _check(key: str, default: object, possible: Callable[[str], bool]) -> None:
 def _shown(default: object) -> str:
     if isinstance(default, int | float):
         return f"{default:,g}" if isinstance(default, float) else f"{default:,}"
-    return "empty" if default is None else str(default)
+    return f"*{default}*" if default else "empty"

@@ -237,6 +237,12 @@ def test_the_papers_shares_stand_beside_the_pages_own(open_app: OpenApp) -> None
     assert "servers that reserve used 20.4% – 38.2% of their places, one that pages 96.3% (Kwon et al." in said
 
 
+def test_steps_too_short_for_the_slots_are_said_to_be(open_app: OpenApp) -> None:
+    short = "A step of 3 tokens has no room for one of each of the 4 slots"
+    assert short in words(open_app(PAGE, chunk="3", count="20"))
+    assert short not in words(open_app(PAGE, chunk="4", count="20"))
+
+
 def test_too_many_requests_are_the_headline(open_app: OpenApp) -> None:
     app = open_app(PAGE, per_minute="600", count="40")
     assert app.title[0].value.startswith("Too many requests: 600 come a minute, and these slots take ")

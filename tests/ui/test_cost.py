@@ -165,3 +165,8 @@ def test_what_does_not_fit_is_said_first(open_app: OpenApp, page: str) -> None:
 def test_a_busy_server_that_does_not_fit_is_one_only_if_it_did(open_app: OpenApp) -> None:
     big = open_app("ui/pages/speed.py", model="llama-3.3-70b", device="rtx-4090")
     assert any(header.value.startswith("It does not fit. If it did: ") for header in big.header)
+
+
+def test_an_impossible_word_goes_back_to_one_that_can_be_read(open_app: OpenApp) -> None:
+    assert "it is back at empty." in words(open_app(PAGE, currency="more than eight letters"))
+    assert "it is back at *at random*." in words(open_app("ui/pages/batching.py", arrival="never", count="20"))
