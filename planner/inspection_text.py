@@ -19,14 +19,15 @@ def inspection_text(found: Inspection) -> str:
         "",
         *_role_lines(found),
         "",
-        f"  {'layers':<12} {'kind':<24} {'a token':>12} {'fixed':>12}  grows until",
+        f"  {'layers':<12} {'kind':<24} {'parameters each':>15} {'a token':>12} {'fixed':>12}  grows until",
     ]
     for run in _runs(found.layers):
         first, last = run[0], run[-1]
         span = str(first.index) if first is last else f"{first.index} – {last.index}"
         end = "–" if not first.kv_bytes_per_token else f"{first.max_tokens:,} tokens" if first.max_tokens else "always"
         growth = f"{first.kv_bytes_per_token:,} B"
-        lines.append(f"  {span:<12} {first.kind:<24} {growth:>12} {format_bytes(first.kv_fixed_bytes):>12}  {end}")
+        fixed, each = format_bytes(first.kv_fixed_bytes), f"{first.parameters:,}"
+        lines.append(f"  {span:<12} {first.kind:<24} {each:>15} {growth:>12} {fixed:>12}  {end}")
     return "\n".join([*lines, *(f"Note: {warning}" for warning in found.warnings)])
 
 

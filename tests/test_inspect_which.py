@@ -65,7 +65,8 @@ def test_the_lines_of_every_model_add_up_to_what_is_printed() -> None:
 def test_text_names_runs_of_equal_layers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "llama-3.1-8b"]) == 0
     out = capsys.readouterr().out
-    assert "0 – 31       full_attention                4,096 B" in out
+    # 2 × 4,096² + 2 × 1,024 × 4,096 of attention, 3 × 14,336 × 4,096 of the MLP, 2 × 4,096 of norms.
+    assert "0 – 31       full_attention               218,112,000      4,096 B" in out
 
 
 def test_devices_for_a_model_fit_and_come_smallest_first(capsys: pytest.CaptureFixture[str]) -> None:
