@@ -193,7 +193,7 @@ def test_options_count_in_any_order() -> None:
         ("llama_cpp", "llama-server stray", "no use for"),
         ("ollama", "ollama run llama3", "no line FROM"),
         ("transformers", "import torch", "no line MODEL"),
-        ("minimum", "", "choose one of"),
+        ("minimum", "", "say with --engine whose it is, one of: vllm"),
     ],
 )
 def test_what_is_not_understood_is_one_sentence(engine: str, text: str, problem: str) -> None:

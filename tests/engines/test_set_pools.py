@@ -118,3 +118,14 @@ def test_qwen3_on_12_gib_with_a_pool_by_hand(size: str, short_mib: float | None)
         assert found.free_bytes / MIB == pytest.approx(-short_mib, abs=0.01)
         assert found.total_bytes / GIB == pytest.approx(12.04, abs=0.005)
     assert 0 > found.deciding.spare_low_bytes > -GIB
+
+
+def test_a_pool_of_just_one_request_lacks_the_block_that_is_never_given_away() -> None:
+    size = TOKENS * TOKEN_BYTES
+    report = ask("vllm", "0.32", f"kv_cache_memory_bytes={size}").report
+    assert report is not None
+    (refusal,) = report.refusals
+    assert "are there, one block of which is never given away; the longest that starts is 1,008." in refusal
+    before = ask("vllm", "0.28", f"kv_cache_memory_bytes={size}").report
+    assert before is not None
+    assert before.refusals == ()

@@ -124,8 +124,8 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
     elif longest is not None and longest < context_tokens:
         found.append(
             f"vLLM would refuse to start with max_model_len = {context_tokens:,}: one request needs "
-            f"{format_bytes(first.request_bytes)} of cache and {format_bytes(first.pool_bytes)} are there; "
-            f"the longest that starts is {longest:,}."
+            f"{format_bytes(first.request_bytes)} of cache and {format_bytes(first.pool_bytes)} are there"
+            f"{_kept_back(first, deployment)}; the longest that starts is {longest:,}."
         )
     found += _unfree(deployment) + _unchunked(deployment, context_tokens)
     sequences = options(deployment).max_num_seqs
@@ -136,6 +136,12 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
             f"there are for recurrent states; --set max_num_seqs={max(1, first.num_blocks)} starts."
         )
     return found
+
+
+def _kept_back(first: _Start, deployment: Deployment) -> str:
+    """That one block is never given away, where that alone is what is missing."""
+    is_enough = first.request_bytes <= first.pool_bytes
+    return ", one block of which is never given away" if deployment.settings.rule("null_block") and is_enough else ""
 
 
 def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
