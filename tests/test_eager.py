@@ -110,6 +110,26 @@ def test_the_setting_slows_the_plan_down_and_says_so(capsys: pytest.CaptureFixtu
     assert "Without CUDA graphs" not in str(with_graphs["warnings"])
 
 
+def test_sglang_has_the_same_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = "--model qwen3-8b --device h100-sxm --engine sglang --context 4096"
+    without = pace(f"{plan} --set disable_cuda_graph=true", capsys)
+    assert "Without CUDA graphs" in str(without["warnings"])
+    main(
+        [
+            "plan",
+            "--model",
+            "qwen3-8b",
+            "--device",
+            "h100-sxm",
+            "--engine",
+            "sglang",
+            "--set",
+            "disable_cuda_graph=true",
+        ]
+    )
+    assert "--disable-cuda-graph" in capsys.readouterr().out
+
+
 def test_engines_that_wait_for_no_host_are_as_fast_as_before(capsys: pytest.CaptureFixture[str]) -> None:
     plan = "--model qwen3-8b --device l4 --engine vllm --set enforce_eager=true"
     assert "Without CUDA graphs" not in str(pace(f"{plan} --speed-engine llama_cpp", capsys)["warnings"])

@@ -30,7 +30,7 @@ VALUES = (
     *("cuda_graph_max_bs", "page_size", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "max_mamba_cache_size"),
     *("mamba_ssm_dtype", "attention_backend", "speculative_num_draft_tokens"),
 )
-SWITCHES = ("disable_radix_cache", "disable_hybrid_swa_memory", "disable_piecewise_cuda_graph")
+SWITCHES = ("disable_radix_cache", "disable_hybrid_swa_memory", "disable_cuda_graph", "disable_piecewise_cuda_graph")
 SPLITS = {"--tp-size": "tp", "--pp-size": "pp", "--dp-size": "dp", "--ep-size": "ep"}
 LONG = {
     "--tp": "--tp-size",
