@@ -102,11 +102,16 @@ def _run(words: list[str]) -> int:
 def _joined(words: list[str]) -> list[str]:
     """*words* with each negative number joined to its option, for the parser would take it for an option of its own.
 
+    A path in the home folder is written out: behind an equals sign, or between quotes, a shell leaves its tilde.
     Raises PlannerError for an option with nothing behind its equals sign.
     """
     joined: list[str] = []
     for word in words:
         option, equals, value = word.partition("=")
+        if option.startswith("--") and value.startswith("~/"):
+            word = f"{option}={os.path.expanduser(value)}"
+        elif word.startswith("~/"):
+            word = os.path.expanduser(word)
         if option.startswith("--") and equals and value.strip() in ("", "--"):
             raise PlannerError(f"{shorten(option)} has no value: give one, or leave the option out.")
         if joined and joined[-1].startswith("--") and "=" not in joined[-1] and word[:1] == "-" and word[1:2].isdigit():

@@ -313,6 +313,7 @@ def test_lists_are_searched_by_name_family_size_and_licence(capsys: pytest.Captu
     assert {"qwen3-8b", "qwen3-30b-a3b"} <= names("models", "QWEN3")
     assert "qwen3-30b-a3b" not in names("models", "qwen3", "8b")
     assert "llama-3.1-8b" in names("models", "llama3.1:8b")
+    assert {"qwen3-8b"} <= names("models", "qwen3", "8b") - {"qwen3.5-0.8b"} == names("models", "qwen3", "8b")
     assert {"mistral-7b-v0.1"} <= names("models", "apache", "7b") < names("models", "7b")
     assert "rtx-4090" in names("devices", "4090")
     assert "There is none with all of these words." in run(capsys, "models", "no such model")[1]

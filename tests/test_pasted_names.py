@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from planner import presets
 from planner.addresses import bare_name
 from planner.choices import Choices, choose
+from planner.cli import main
 from planner.downloads import hub_id
 from planner.errors import PlannerError
 from planner.model_files import known_model, load_model, other_kind
@@ -98,6 +99,8 @@ def test_a_file_in_the_home_folder_may_be_said_by_its_tilde(tmp_path: Path, monk
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "config.json").write_text(json.dumps(find_model("qwen3-8b").published_config))
     assert parameters(load_model("~/config.json")) == parameters(load_model("qwen3-8b"))
+    for words in (("--model=~/config.json",), ("--model", "~/config.json")):
+        assert main(["plan", *words, "--memory", "24GiB"]) == 0
 
 
 def test_no_preset_is_taken_for_another_kind_of_model() -> None:

@@ -1,4 +1,5 @@
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 
 from planner.commands import DONE
@@ -24,8 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _has_all(row: Row, words: Sequence[str]) -> bool:
+    """Whether each of *words* stands in *row*; a number is no part of a longer one, 8b none of 0.8b."""
     text = "\n".join(_texts(row)).lower()
-    return all(word.lower() in text for word in words)
+    wanted = (("(?<![0-9.])" if word[:1].isdigit() else "") + re.escape(word.lower()) for word in words)
+    return all(re.search(each, text) for each in wanted)
 
 
 def _texts(row: Row) -> Iterator[str]:
