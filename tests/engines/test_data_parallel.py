@@ -154,3 +154,15 @@ def test_heads_are_whole_on_a_rank_that_attends_apart() -> None:
         chosen = choose(Choices(model="", memory="8GiB", engine="sglang", set=settings, **split), dense)
         sizes.append(answer(chosen.architecture, chosen.deployment, chosen.workload).kv_bytes_per_token)
     assert sizes == [2 * 64 * 2, 2 * 2 * 64 * 2]
+
+
+def test_ranks_that_share_no_experts_are_engines_by_themselves() -> None:
+    """What communicators take is there where ranks add up experts, and not beside copies of a dense model."""
+
+    def communicators(model: str, **split: int) -> int:
+        chosen = choose(Choices(model=model, device="h100-sxm", engine="vllm", **split))  # type: ignore[arg-type]
+        found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+        return next(item.bytes for item in found.items if item.name == "non-torch memory")
+
+    assert communicators("llama-3.1-8b", data_parallel=4) == communicators("llama-3.1-8b")
+    assert communicators("qwen3-30b-a3b", data_parallel=4) == communicators("qwen3-30b-a3b", tensor_parallel=4)

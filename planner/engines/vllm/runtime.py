@@ -1,6 +1,7 @@
 """What vLLM takes beside weights and cache: no rule gives it exactly, so each item is the spread of public readings."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment
@@ -36,12 +37,17 @@ def runtime_items(architecture: Architecture, deployment: Deployment) -> tuple[L
     items += _rotary(architecture, deployment)
     if architecture.towers and not (settings.flag("skip_mm_profiling") or settings.flag("language_model_only")):
         items += _encoder(architecture, deployment, items[0])
-    where = place(deployment)
+    where = place(deployment if _has_experts(architecture) else replace(deployment, data_parallel=1, expert_parallel=1))
     source = f"libraries and communicators beside PyTorch, {where}: public start-ups"
     items.append(_item("non-torch memory", _gib(settings.rule("non_torch_gib")[where]), source))
     items += _loader(deployment)
     items += _graphs(architecture, deployment, chosen)
     return tuple(items)
+
+
+def _has_experts(architecture: Architecture) -> bool:
+    """Whether data-parallel ranks have something to share; those of other models are engines by themselves."""
+    return any(tensor.role is Role.EXPERT for layer in architecture.layers for tensor in layer.tensors)
 
 
 def _adapters(architecture: Architecture, deployment: Deployment) -> Iterator[LineItem]:
