@@ -80,7 +80,7 @@ def _evictions(outcome: Outcome) -> str:
     """How often the youngest request had to give way, and what became of its cache."""
     times = outcome.preemptions
     if not times:
-        return "0: the pool was never full"
+        return "0, but some waited for room in the pool" if outcome.waits_for_pool else "0: the pool was never full"
     copied = [f"{use.evictions:,} copied to {use.name}" for use in outcome.tiers if use.evictions]
     again = times - sum(use.evictions for use in outcome.tiers)
     parts = [*copied, *([f"{again:,} computed again"] if again else [])]

@@ -242,3 +242,6 @@ def test_what_became_of_evicted_caches_is_said(capsys: pytest.CaptureFixture[str
         assert line.endswith(ends)
     assert main([*words[:-2], "--pool-blocks", "400"]) == 0
     assert "  evictions              0: the pool was never full" in capsys.readouterr().out
+    words[words.index("40") :] = ["9", "--sigma", "0", "--prompt", "100", "--output", "5", "--step-ms", "10"]
+    assert main([*words, "--pool-blocks", "14"]) == 0
+    assert "  evictions              0, but some waited for room in the pool" in capsys.readouterr().out
