@@ -112,4 +112,5 @@ class Family:
         """The keys that the class is known to read, in every spelling."""
         spellings = (spelling for names in self.aliases.values() for spelling in names)
         asked = (key for condition in self.conditions for key in condition.keys)
-        return frozenset((*spellings, *self.aliases, *self.defaults, *asked))
+        instead = (key for keys in self.instead.values() for pair in keys.items() for key in pair)
+        return frozenset((*spellings, *self.aliases, *self.defaults, *asked, *instead))

@@ -27,6 +27,7 @@ from planner.readers.text_model import build_layers, outer_tensors
 from planner.readers.unread_keys import unread_keys
 from planner.readers.unread_parts import unread_parts
 from planner.readers.values import Values
+from planner.units import shorten
 
 _ONE_IMAGE = (
     "Every request is counted with one image of the most tiles: cross-attention layers keep its keys and values. "
@@ -109,7 +110,8 @@ def read_config(
         ),
     )
     if text.by_class and "auto_map" in config:  # code beside the weights, which may be another class of that name
-        knowledge.unknown_rules().check_known(text.table, values, family)
+        why = f"stands in a file of model_type {shorten(text.outer_type)!r}, which is not known" if text.place else ""
+        knowledge.unknown_rules().check_known(text.table, values, family, why)
     elif has_own_class(config, text, knowledge):
         knowledge.unknown_rules().check_known(text.table, values, family, "has a class of its own here")
     if rules is None:

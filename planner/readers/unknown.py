@@ -103,9 +103,9 @@ class UnknownRules:
         """Raise if a key that is understood had no part in what was built from *table*."""
         self._refuse_strange(table, values, values.used)
 
-    def check_known(self, table: Mapping[str, object], values: Values, family: Family, why: str = _UNKNOWN) -> None:
+    def check_known(self, table: Mapping[str, object], values: Values, family: Family, why: str = "") -> None:
         """Raise, saying *why* it matters, for a key of *table* that *family*, whose class it is, does not have."""
-        self._refuse_strange(table, values, values.used | family.own_keys, why)
+        self._refuse_strange(table, values, values.used | family.own_keys, why or _UNKNOWN)
 
     def without_foreign(self, table: Mapping[str, object], family: Family) -> Mapping[str, object]:
         """*table* without the keys that would lower the count and that *family*'s class is not known to read."""
