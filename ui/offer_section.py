@@ -85,7 +85,9 @@ def offers_section(plan: Scenario, answer: Answer, engine: str, request: tuple[i
     with place:
         if offers:
             _offer_figure(offers, currency)
-            st.caption("Of each card the number that is the cheapest; the table has the others.")
+            st.caption(
+                "Bars: what an hour costs, of each card in the number that is the cheapest; the table has the others."
+            )
             _take(plan.choices, offers)
             _command(plan.choices, prices, request, least or 0.0, longest, engine, price.option)
         load = f"{answer.users:,} × {answer.context_tokens:,} tokens, new prompts all the time"

@@ -129,7 +129,7 @@ def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool, paces: str)
         st.markdown("Type it below: then every token has a price. Of this card neither a price nor its power is known.")
     st.markdown(paces)
     low, hour, high = (
-        f"{SECONDS_PER_HOUR * rate:,.0f}"
+        f"{float(f'{SECONDS_PER_HOUR * rate:.3g}'):,.0f}"
         for rate in (found.output_tokens_per_s_low, found.output_tokens_per_s, found.output_tokens_per_s_high)
     )
     with st.grid(4, min_column_width=150):
