@@ -1,5 +1,8 @@
 """A launch command says all of a plan: read back, it gives the same budget."""
 
+import argparse
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -8,6 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from planner.choices import Choices, choose
+from planner.commands.options import choices_from
+from planner.commands.plan import add_arguments
 from planner.engine_setting import Setting
 from planner.errors import PlannerError
 from planner.launch import LAUNCHERS, launch, parse_launch
@@ -52,6 +57,28 @@ def test_a_command_read_back_gives_the_same_budget(choices: Choices) -> None:
     assume(not any("this command does not" in note for note in written.notes))
     after = ask(parse_launch(choices.engine, written.text, without_command(choices)))
     assert comparable(after) == comparable(before)
+
+
+def planned(words: Sequence[str]) -> Choices:
+    """What ``kvbudget plan`` takes *words* for."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return choices_from(parser.parse_args(words))
+
+
+@given(
+    drafts(VLLM, SMALL, *OWN_DRAFTS)
+    | drafts(SGLANG, SMALL, *OWN_DRAFTS)
+    | drafts(TENSORRT_LLM, SMALL, *OWN_DRAFTS)
+    | drafts(LLAMA_CPP, SMALL, *OWN_DRAFTS)
+    | LMDEPLOY
+    | TRANSFORMERS
+)
+def test_the_same_plan_as_a_kvbudget_command_is_the_same_plan(choices: Choices) -> None:
+    """Every choice is in ``kvbudget plan``, and read back as it was."""
+    program, command, *words = shlex.split(choices.command())
+    assert (program, command) == ("kvbudget", "plan")
+    assert planned(words) == choices
 
 
 ROOMY = "300GiB"
