@@ -1,6 +1,7 @@
 """What every reader of presets/ needs: a file's tables, records built of them, and the sentence for an unknown name."""
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ from planner.errors import BadPreset
 
 PRESETS = Path(__file__).resolve().parent.parent / "presets"
 
-_NEAREST = 3
+NEAREST = 3
 
 T = TypeVar("T")
 
@@ -38,17 +39,17 @@ def build(cls: type[T], table: Any, path: str, **given: Any) -> T:
         raise BadPreset(f"Missing value in {path!r}: {missing}.") from error
 
 
-def not_known(what: str, name: str, known: list[str], where: str) -> str:
+def not_known(what: str, name: str, near: Iterable[str], where: str) -> str:
+    """The sentence for a *name* that is none of those that are *near*."""
     shown = name if len(name) <= 60 else name[:59] + "…"
-    near = nearest(name, known)
     hint = f"nearest: {', '.join(near)}; " if near else ""
     return f"{what} {shown!r} is not known; {hint}see {where}."
 
 
-def nearest(name: str, known: list[str], alike: float = 0.5) -> list[str]:
-    """At most three of *known* that begin with *name*, else those that are *alike* it, as a share of their letters."""
+def nearest(name: str, known: list[str], alike: float = 0.5, count: int = NEAREST) -> list[str]:
+    """At most *count* of *known* that begin with *name*, else those that are *alike* it, as a share of letters."""
     from difflib import get_close_matches  # only for errors
 
     wanted = name.strip().lower()
     begins = [each for each in known if wanted and each.startswith(wanted)]
-    return begins[:_NEAREST] or get_close_matches(wanted, known, n=_NEAREST, cutoff=alike)
+    return begins[:count] or get_close_matches(wanted, known, n=count, cutoff=alike)

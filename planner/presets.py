@@ -18,13 +18,13 @@ from planner.engine_file import parse_engine_data
 from planner.errors import UnknownName
 from planner.format_presets import formats, mix_names
 from planner.line_item import Basis, Kind, LineItem
-from planner.preset_files import PRESETS, build, load_toml, not_known
+from planner.preset_files import NEAREST, PRESETS, build, load_toml, nearest, not_known
 from planner.readers.families import parse_family
 from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.records import dataclass
-from planner.spelled_names import names_by_spelling, spelled_like
+from planner.spelled_names import names_by_spelling, plain, spelled_like
 from planner.toml_tables import TomlTables
 from planner.units import MIB, shorten
 
@@ -95,15 +95,17 @@ def find_device(name: str) -> Device:
         device = _device(key)
         if wanted == device.name or wanted in device.aliases:
             return device
-    for spelled in (wanted, _MAKER.sub("", wanted)):
-        if (alike := spelled_like(spelled, _names_of_devices())) is not None:
+    known, bare = _names_of_devices(), _MAKER.sub("", wanted)
+    for spelled in (wanted, bare):
+        if (alike := spelled_like(spelled, known)) is not None:
             return _device(alike)
     if "," in name:
         raise UnknownName(
             f"{shorten(name)!r} is not one device but a list: give one, and how many of it there are; unequal cards "
             "are listed with --devices in 'kvbudget plan', for their speed together is not planned."
         )
-    raise UnknownName(not_known("Device", name, list(_device_tables()), "kvbudget devices, or give --memory 24GiB"))
+    near = dict.fromkeys(known[each] for each in nearest(plain(bare), list(known), count=len(known)))
+    raise UnknownName(not_known("Device", name, list(near)[:NEAREST], "kvbudget devices, or give --memory 24GiB"))
 
 
 @cache
@@ -210,7 +212,7 @@ def find_model(name: str) -> ModelPreset:
     if found is not None:
         return found
     names = [key for tables in _model_tables() for key in tables]
-    raise UnknownName(not_known("Model", name, names, "kvbudget models, or give a config.json"))
+    raise UnknownName(not_known("Model", name, nearest(name, names), "kvbudget models, or give a config.json"))
 
 
 @cache

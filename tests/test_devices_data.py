@@ -229,3 +229,17 @@ def test_a_title_is_a_name_with_its_maker_before_it_too(name: str) -> None:
 def test_a_name_that_fits_several_sizes_is_refused(ambiguous: str) -> None:
     with pytest.raises(UnknownName):
         presets.find_device(ambiguous)
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("NVIDIA GeForce RTX 4060 Ti", "nearest: rtx-4060-ti-16gb; see"),
+        ("A100", "nearest: a100-40gb, a100-80gb-pcie, a100-80gb-sxm; see"),
+        ("Apple M3 Max", "nearest: apple-m3-max-48gb, apple-m3-max-36gb; see"),
+    ],
+)
+def test_a_name_that_is_none_is_answered_with_the_nearest_by_title(typed: str, near: str) -> None:
+    with pytest.raises(UnknownName) as refusal:
+        presets.find_device(typed)
+    assert near in str(refusal.value)
