@@ -218,6 +218,7 @@ def _tower(entry: Mapping[str, object], path: str) -> TowerRule:
         aliases=spellings_in(table_in(entry.get("aliases", {}), f"{path}.aliases"), f"{path}.aliases"),
         defaults=table_in(entry.get("defaults", {}), f"{path}.defaults"),
         optional=entry.get("optional") is True,
+        stated=entry.get("stated") is True,
         known={
             key: _known(values, f"{path}.known.{key}")
             for key, values in table_in(entry.get("known", {}), f"{path}.known").items()

@@ -20,7 +20,8 @@ class TowerRule:
 
     Without *layout* the config's own model_type names it. A *layout* that the readers lack says that the file has such
     weights, which are then named as not counted; so they are where a key has another value than those in *known*.
-    *optional*: a config of null says that there is none; other classes build the one of their defaults.
+    *optional*: a config of null says that there is none; other classes build the one of their defaults. *stated*: only
+    files with that config have the tower.
     """
 
     kind: str
@@ -30,6 +31,7 @@ class TowerRule:
     defaults: Mapping[str, object] = field(default_factory=dict)
     known: Mapping[str, tuple[Size, ...]] = field(default_factory=dict)
     optional: bool = False
+    stated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

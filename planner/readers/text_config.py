@@ -131,8 +131,12 @@ def _family(model_type: str, knowledge: Knowledge) -> Family | None:
     family = knowledge.find_family(model_type)
     if family is not None and family.same_as:
         class_family = knowledge.find_family(family.same_as)
-        own = family.defaults
-        family = class_family and replace(class_family, defaults={**class_family.defaults, **own})
+        own = family
+        family = class_family and replace(
+            class_family,
+            defaults={**class_family.defaults, **own.defaults},
+            towers=own.towers or class_family.towers,
+        )
     if family is None:
         knowledge.unknown_rules().check_refused(model_type)
     elif family.refused:

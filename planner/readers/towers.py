@@ -33,7 +33,9 @@ def read_towers(
     rules = [
         rule
         for rule in family.towers
-        if not (rule.optional and top.is_null(rule.config)) and not of_unknown_kind(top, rule)
+        if not (rule.optional and top.is_null(rule.config))
+        and not (rule.stated and not top.has(rule.config))
+        and not of_unknown_kind(top, rule)
     ]
     towers = [_read(top, rule, family.model_type, text_size, stored) for rule in rules]
     missing = dict.fromkeys(rule.kind for rule, tower in zip(rules, towers, strict=True) if tower is None)

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import pytest
 
 from planner.errors import UnsupportedModel
+from planner.kv_cache import bytes_for, model_specs
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role
-from tests.readers.knowledge import KNOWLEDGE
+from tests.readers.knowledge import FORMATS, KNOWLEDGE
 
 QWEN3_8B = {
     "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
@@ -116,3 +117,37 @@ def test_nemotron_nano_vl() -> None:
     assert found["projector"] == 5120 + 5120 * 20480 + 20480 * 4480
     layer = 4 * (1280 * 1280 + 1280) + 2 * 1280 * 5120 + 5120 + 1280 + 4 * 1280 + 2 * 1280
     assert found["vision"] == 32 * layer + 128 * 128 * 1280 + 10 * 1280 + 3 * 16 * 16 * 1280
+
+
+def test_minicpm_sala() -> None:
+    """Its published 18,076.4 MiB in 16 bit; 8 layers keep every token, 24 a state of 32 heads × 128 × 128 in 32 bit."""
+    sparse = (0, 9, 16, 17, 22, 29, 30, 31)
+    config = {
+        "model_type": "minicpm_sala", "hidden_size": 4096, "intermediate_size": 16384, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "vocab_size": 73448,
+        "mixer_types": ["minicpm4" if index in sparse else "lightning-attn" for index in range(32)],
+        "lightning_nh": 32, "lightning_nkv": 32, "lightning_head_dim": 128, "attn_use_output_gate": True,
+        "use_output_gate": True, "qk_norm": True, "sparse_config": {"kernel_size": 32, "kernel_stride": 16},
+    }  # fmt: skip
+    found = read_config(config, KNOWLEDGE)
+    assert 2 * parameters(found) / 2**20 == pytest.approx(18_076.38, rel=1e-5)
+    specs = model_specs(found.layers, FORMATS["bf16"], FORMATS["bf16"])
+    assert bytes_for(specs, 8192) == 8 * 2 * 2 * 128 * 2 * 8192 + 24 * 32 * 128 * 128 * 4
+
+
+def test_mimo_v2_is_a_mimo_v2_flash_that_may_see_and_hear() -> None:
+    """MiMo-V2.5-Pro's 1.02 trillion are these layers, 60 windowed and 10 full."""
+    text = {
+        "model_type": "mimo_v2", "vocab_size": 152576, "hidden_size": 6144, "num_hidden_layers": 70,
+        "num_attention_heads": 128, "num_key_value_heads": 8, "head_dim": 192, "v_head_dim": 128,
+        "swa_num_attention_heads": 128, "swa_num_key_value_heads": 8, "swa_head_dim": 192, "swa_v_head_dim": 128,
+        "sliding_window_size": 128, "hybrid_layer_pattern": [int(index % 7 > 0) for index in range(70)],
+        "moe_layer_freq": [int(index > 0) for index in range(70)], "intermediate_size": 16384,
+        "n_routed_experts": 384, "num_experts_per_tok": 8, "moe_intermediate_size": 2048,
+    }  # fmt: skip
+    found = read_config(text, KNOWLEDGE)
+    assert parameters(found) == parameters(read_config({**text, "model_type": "mimo_v2_flash"}, KNOWLEDGE))
+    assert parameters(found) == pytest.approx(1.02e12, rel=2e-3)
+    assert not any("vision" in said for said in found.warnings)
+    seeing = read_config({**text, "vision_config": {"model_type": "mimo_v2_vision"}}, KNOWLEDGE)
+    assert any("Weights of the vision part are not counted" in said for said in seeing.warnings)
