@@ -1,8 +1,8 @@
 """llama.cpp, and its variants, as the planner asks them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from planner.architecture import Architecture
+from planner.architecture import Architecture, Attention, LatentAttention, Mixer, Recurrence, distinct_layers
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits, WholeCard
 from planner.engines.llama_cpp.cache import cache_bytes, cache_specs
@@ -10,6 +10,7 @@ from planner.engines.llama_cpp.compute import StepBuffers
 from planner.engines.llama_cpp.items import buffer_items, context_item, host_items, kept_prompts_bytes
 from planner.engines.llama_cpp.options import MAX_SEQUENCES, check, margin_bytes, options
 from planner.engines.llama_cpp.placement import Placement, place
+from planner.engines.llama_cpp.step.recurrence import KINDS
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
 from planner.units import format_bytes
@@ -98,6 +99,7 @@ class LlamaCpp(PerRequest, WholeCard):
             bounds = "" if "cache_ram" in deployment.settings.fixed else ": cache_ram bounds them"
             more = format_bytes(prompts)
             notes.append(f"Kept prompts may fill up to {more} more of the one memory of the machine{bounds}.")
+        notes += _uncounted(pools)
         return EngineReport(
             version=deployment.settings.version,
             pool_bytes=min(pool.pool_bytes for pool in pools),
@@ -120,6 +122,24 @@ class LlamaCpp(PerRequest, WholeCard):
             steps = StepBuffers(architecture, deployment, placement)
             known = self._placed = architecture, deployment, placement, steps
         return known[2:]
+
+
+def _uncounted(pools: Sequence[Pool]) -> Iterator[str]:
+    """That a step takes more than is counted, of layers whose graph is not known."""
+    mixers = [mixer for pool in pools for layer, _ in distinct_layers(pool.rank.layers) for mixer in layer.mixers]
+    states = {mixer.kind for mixer in mixers if isinstance(mixer, Recurrence)} - KINDS
+    parts = [f"the states of {kind.replace('_', ' ')}" for kind in sorted(states)]
+    if any(map(_is_indexed, mixers)):
+        parts.append("the scores of an indexer")
+    if parts:
+        yield f"A compute buffer is larger than counted: a step also has {' and '.join(parts)}."
+
+
+def _is_indexed(mixer: Mixer) -> bool:
+    """Whether keys are chosen by an index, which a file may list as attention without values."""
+    if isinstance(mixer, Attention):
+        return mixer.v_head_dim == 0
+    return isinstance(mixer, LatentAttention) and mixer.index_head_dim > 0
 
 
 class IkLlamaCpp(LlamaCpp):
