@@ -110,6 +110,21 @@ def test_the_setting_slows_the_plan_down_and_says_so(capsys: pytest.CaptureFixtu
     assert "Without CUDA graphs" not in str(with_graphs["warnings"])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cost --price 1",
+        "speculate --acceptance 0.7 --draft-tokens 4 --draft-cost 0.1",
+    ],
+)
+def test_every_answer_that_rests_on_it_says_so(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = "--model qwen3-8b --device l4 --engine vllm --set enforce_eager=true --bandwidth 280GB/s"
+    main(f"{words} {plan}".split())
+    said = capsys.readouterr().out
+    assert "Note: Without CUDA graphs the host" in said
+    assert "Note: Memory is taken to be read at 280 GB/s, as you stated, where the data sheet says" in said
+
+
 def test_sglang_has_the_same_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     plan = "--model qwen3-8b --device h100-sxm --engine sglang --context 4096"
     without = pace(f"{plan} --set disable_cuda_graph=true", capsys)

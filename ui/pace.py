@@ -10,6 +10,7 @@ from planner.choices import FOR_SPEED, Choices, Chosen
 from planner.errors import PlannerError
 from planner.paced import MeasuredRate, paced, run_by
 from planner.performance_presets import speed_constants
+from planner.speed.cautions import cautions
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
@@ -222,8 +223,10 @@ def command(choices: Choices, verb: str, *more: str) -> str:
 
 
 def say_problem(pace: Pace) -> None:
-    """What of the set-up is left out; more tokens than the model was made for; and a measured point that cannot be."""
-    for words in (*pace.notes, *beyond_model(pace.chosen.architecture, pace.context_tokens)):
+    """What of the set-up is left out; more tokens than the model was made for; what the figures rest on; and a measured
+    point that cannot be."""
+    beyond = beyond_model(pace.chosen.architecture, pace.context_tokens)
+    for words in (*pace.notes, *beyond, *cautions(pace.model, pace.constants)):
         st.caption(f":material/info: {in_fields(words)}")
     if pace.problem:
         st.info(f"{pace.problem} The figures are those without what you measured.", icon=":material/edit:")

@@ -27,6 +27,7 @@ from planner.rate_offers import RateOffer, find_rate_offers
 from planner.served import USUAL_SLOTS
 from planner.server_shape import ShapeWish, server_shape
 from planner.serving_question import ServingQuestion
+from planner.speed.cautions import stated
 from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
@@ -167,7 +168,8 @@ def _cost(arguments: argparse.Namespace) -> tuple[Cost, bool]:
     )
     as_if_it_fitted = () if memory.fits else (as_if(memory),)
     beyond = beyond_model(chosen.architecture, context_tokens)
-    return replace(result, warnings=(*as_if_it_fitted, *beyond)), memory.fits
+    notes = stated(found.model, found.constants)
+    return replace(result, warnings=(*as_if_it_fitted, *beyond, *notes)), memory.fits
 
 
 def _offers(arguments: argparse.Namespace, prices: Mapping[str, float]) -> list[Offer]:

@@ -14,6 +14,7 @@ from planner.export import to_json
 from planner.paced import paced
 from planner.performance_presets import speculation_overhead
 from planner.speculation import acceptance_for, speculate
+from planner.speed.cautions import stated
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
 from planner.verdict import as_if
 
@@ -159,9 +160,9 @@ def _alone(arguments: argparse.Namespace) -> int:
 
 
 def _together(arguments: argparse.Namespace) -> int:
-    result, memory, warnings = _speculate_together(arguments)
+    result, memory, warnings, notes = _speculate_together(arguments)
     same_words = not warnings
-    warnings = warnings if memory.fits else (as_if(memory), *warnings)
+    warnings = (*(() if memory.fits else (as_if(memory),)), *warnings, *notes)
     if arguments.json:
         print(to_json(asdict(result) | {"warnings": warnings}))
     else:
@@ -171,8 +172,10 @@ def _together(arguments: argparse.Namespace) -> int:
     return DONE if memory.fits else DOES_NOT_FIT
 
 
-def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation, Answer, tuple[str, ...]]:
-    """What the draft is worth, the plan whose memory it shares, and what is wrong with that draft."""
+def _speculate_together(
+    arguments: argparse.Namespace,
+) -> tuple[BatchSpeculation, Answer, tuple[str, ...], tuple[str, ...]]:
+    """What the draft is worth, the plan whose memory it shares, what is wrong with that draft, and what was stated."""
     asked = _choices(arguments)
     chosen = choose(asked)
     ready = paced(chosen, speed_engine(arguments), arguments.measured)
@@ -203,4 +206,4 @@ def _speculate_together(arguments: argparse.Namespace) -> tuple[BatchSpeculation
         draft=drafter,
         verified_tokens=arguments.verified_tokens,
     )
-    return found, memory, warnings
+    return found, memory, warnings, stated(model, ready.constants)

@@ -15,8 +15,7 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
     deployment = model.deployment
     if constants.family == "any":
         found.append(_from_other_kinds(model, constants))
-    if deployment.bandwidth_bytes_per_s is not None:
-        found.append(_stated_bandwidth(deployment.bandwidth_bytes_per_s, deployment.device.bandwidth_bytes_per_s))
+    found += stated(model, constants)
     if model.link is not None and model.link.is_assumed:
         card = deployment.device.title
         found.append(
@@ -26,14 +25,23 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
         found.append(
             f"How long cards take to exchange results over {model.link.title} is known from one machine alone."
         )
-    if constants.host_layer_s:
-        found.append(_host(constants))
     if constants.note:
         found.append(constants.note)
     if deployment.pipeline_parallel > 1:
         found.append(
             "Pipeline stages take turns: one batch is no faster on more of them; several at once are not modelled."
         )
+    return tuple(found)
+
+
+def stated(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
+    """Those that follow from what was asked: every answer about speed says them."""
+    deployment = model.deployment
+    found = []
+    if deployment.bandwidth_bytes_per_s is not None:
+        found.append(_stated_bandwidth(deployment.bandwidth_bytes_per_s, deployment.device.bandwidth_bytes_per_s))
+    if constants.host_layer_s:
+        found.append(_host(constants))
     return tuple(found)
 
 

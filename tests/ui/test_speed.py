@@ -84,6 +84,13 @@ def test_a_model_that_does_not_fit_still_has_a_speed(open_app: OpenApp) -> None:
     assert app.title[0].value.startswith("It does not fit. If it did: ")
 
 
+@pytest.mark.parametrize("name", ["speed", "batching", "speculation", "cost"])
+def test_every_page_about_speed_says_what_its_figures_rest_on(open_app: OpenApp, name: str) -> None:
+    said = words(open_app(f"ui/pages/{name}.py", engine="vllm", set="enforce_eager=true", context="2048"))
+    assert said.count("Without CUDA graphs the host starts each layer") == 1
+    assert said.count("No usable public measurement of vLLM on cards like GeForce RTX 4090") == 1
+
+
 def test_speed_and_cost_say_both_paces_of_a_set_up(open_app: OpenApp) -> None:
     """Answers alone, and with new prompts all the time."""
     asked = {"context": "4096", "users": "4"}

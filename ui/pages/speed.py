@@ -15,6 +15,7 @@ from planner.speed.sweeps import (
     UserRange,
     fast_enough_users,
 )
+from planner.speed.work import no_arithmetic
 from planner.speed_text import (
     alone_sentence,
     alone_title,
@@ -92,8 +93,6 @@ def main() -> None:
             f":material/info: An answer of {answer_tokens:,} tokens leaves no prompt in {pace.context_tokens:,} tokens "
             f"per user; {answered:,} are taken."
         )
-    for warning in result.warnings:
-        st.caption(f":material/info: {in_fields(warning)}")
     knee_section(pace, result, target or 20.0)
     busy_section(pace, served, target or 20.0)
     phases_section(pace, prompt)
@@ -154,8 +153,7 @@ def _alone(plan: ServerPlan, pace: Pace) -> None:
     st.title(alone_title(result, fits=most != 0), anchor=False)
     st.markdown(alone_sentence(result, pace.users))
     say_problem(pace)
-    for warning in result.warnings:
-        st.caption(f":material/info: {in_fields(warning)}")
+    st.caption(f":material/info: {in_fields(no_arithmetic(pace.model))}")
     st.header("The same in a terminal", anchor=False)
     one = replace(plan.choices, users=1)
     st.code(command(one, "speed", *pace_words(pace)), language=None, wrap_lines=True)
