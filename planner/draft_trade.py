@@ -13,8 +13,8 @@ from planner.paced import MeasuredRate, paced
 from planner.performance_presets import speculation_overhead
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
-from planner.speed.draft_map import LONGEST_DRAFT
-from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
+from planner.speed.draft_map import LONGEST_DRAFT, Drafting
+from planner.speed.drafting import BatchSpeculation, head_model
 from planner.speed.work import Model, prepare_speed
 
 NONE = "none"
@@ -23,11 +23,15 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftWish:
-    """A draft to try, by the names of ``--draft-model``. *draft_tokens* ``None``: the length that is fastest here."""
+    """A draft to try, by the names of ``--draft-model``. *draft_tokens* ``None``: the length that is fastest here.
+
+    *verified_tokens*: those of a tree, ``None`` for a chain.
+    """
 
     name: str
     acceptance: float
     draft_tokens: int | None = None
+    verified_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,15 +82,16 @@ def draft_points(
     ready = paced(chosen, speed_engine, measured)
     model, constants = ready.model, ready.constants
     plain = _answer(choices, architecture)
-    found = [_point(NONE, plain, plain, _drafting(model, constants, plain, 0.0, 0, None), ())]
+    nothing = _drafting(model, constants, plain, None).at(plain.users, 0.0, 0)
+    found = [_point(NONE, plain, plain, nothing, ())]
     for wish in wishes:
         asked = replace(choices, draft_model=wish.name, draft_tokens=wish.draft_tokens or 1)
         draft = choose_draft(asked, chosen.architecture, chosen.deployment.weights)
         assert draft is not None
-        drafter = draft_model(draft, model)
+        drafting = _drafting(model, constants, plain, draft_model(draft, model), wish.verified_tokens)
         lengths = range(1, LONGEST_DRAFT + 1) if wish.draft_tokens is None else (wish.draft_tokens,)
         worth = max(
-            (_drafting(model, constants, plain, wish.acceptance, tokens, drafter) for tokens in lengths),
+            (drafting.at(plain.users, wish.acceptance, tokens) for tokens in lengths),
             key=lambda found: found.speedup,
         )
         own = _answer(replace(asked, draft_tokens=worth.draft_tokens), architecture)
@@ -115,18 +120,16 @@ def _answer(choices: Choices, architecture: Architecture) -> Answer:
 
 
 def _drafting(
-    model: Model, constants: SpeedConstants, plain: Answer, acceptance: float, tokens: int, drafter: Model | None
-) -> BatchSpeculation:
-    return speculate_together(
-        model,
-        constants,
-        acceptance=acceptance,
-        draft_tokens=tokens,
-        users=plain.users,
+    model: Model, constants: SpeedConstants, plain: Answer, drafter: Model | None, verified_tokens: int | None = None
+) -> Drafting:
+    return Drafting(
+        model=model,
+        constants=constants,
         context_tokens=plain.context_tokens,
         overhead=speculation_overhead(),
         draft=drafter,
         draft_cost=0.0 if drafter is None else None,
+        verified_tokens=verified_tokens,
     )
 
 

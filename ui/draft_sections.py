@@ -115,8 +115,10 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
     )
 
 
-def trade_section(plan: Scenario, pace: Pace, kind: str, sibling: str, acceptance: float, tokens: int) -> None:
-    """What each kind of draft takes of the longest text, and what it gives in speed."""
+def trade_section(
+    plan: Scenario, pace: Pace, kind: str, sibling: str, acceptance: float, tokens: int, verified: int | None
+) -> None:
+    """What each kind of draft takes of the longest text, and what it gives in speed; the chosen one may be a tree."""
     st.header("Context lost for speed gained", anchor=False)
     assert plan.chosen is not None
     wishes = []
@@ -128,7 +130,8 @@ def trade_section(plan: Scenario, pace: Pace, kind: str, sibling: str, acceptanc
         if name:
             chosen = each == kind
             share = acceptance if chosen else published_acceptance(each).typical
-            wishes.append(DraftWish(name=name, acceptance=share, draft_tokens=tokens if chosen else None))
+            own = {"draft_tokens": tokens, "verified_tokens": verified} if chosen else {}
+            wishes.append(DraftWish(name=name, acceptance=share, **own))
     try:
         points = draft_points(plan.choices, wishes, pace.wish.engine, own_config.architecture(), pace.wish.measured)
     except PlannerError as error:

@@ -105,6 +105,7 @@ def test_a_tree_is_checked_whole_and_stands_in_the_command(open_app: OpenApp) ->
     assert "checking a tree of 64" in words(tree)
     assert "checking them" in words(chain)
     assert "--verified-tokens 64" in tree.code[-1].value
+    assert f"EAGLE head: 13,332 tokens, {tree.metric[0].value} times" in alt_texts(tree)
     assert float(tree.metric[0].value) < float(chain.metric[0].value)
     assert "3 is too few, a chain is taken" in words(open_app(PAGE, verified_tokens="3"))
 

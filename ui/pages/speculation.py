@@ -81,7 +81,7 @@ def main() -> None:
     if pace is not None and drafting is not None:
         say_problem(pace)
         users_section(pace, drafting, acceptance, tokens)
-        trade_section(plan, pace, kind, sibling, acceptance, tokens)
+        trade_section(plan, pace, kind, sibling, acceptance, tokens, verified)
     elif refusal:
         st.caption(f":material/info: What many users make of it is not said. {refusal}")
     published_section()
