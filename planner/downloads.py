@@ -54,16 +54,16 @@ def usual_type(tag: str) -> str | None:
     return usual
 
 
-def of_the_library(model: str, weights: str) -> tuple[tuple[str, ...], bool]:
-    """What Ollama's file of *model* in *weights* keeps in 16 bit, by ggml's names; whether it has a tied head again.
+def of_the_library(model: str, weights: str) -> tuple[Mapping[str, str], bool]:
+    """The formats that Ollama's file of *model* in *weights* has of ggml's tensors, and whether a tied head is there.
 
     >>> of_the_library("qwen3-8b", "q8_0"), of_the_library("qwen3-8b", "q6_k"), of_the_library("qwen3-0.6b", "q4_k_m")
-    ((('attn_v',), False), ((), False), (('attn_v',), True))
+    (({'attn_v': 'fp16'}, False), ({}, False), ({'attn_v': 'fp16'}, True))
     """
     entry = _library(_base_tag(model) or "")
     if weights not in (*_types(entry), entry.get("usual")):
-        return (), False
-    return tuple(entry.get("keeps", ())), bool(entry.get("own_head", False))
+        return {}, False
+    return entry.get("keeps", {}), bool(entry.get("own_head", False))
 
 
 def gguf_repository(model: str, weights: str) -> str | None:

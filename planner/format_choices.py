@@ -112,11 +112,14 @@ def named_file(name: str, architecture: Architecture, engine: str) -> tuple[str 
 
 def _as_in_library(scheme: QuantScheme, architecture: Architecture) -> QuantScheme:
     """*scheme* as Ollama's library has it of *architecture*, where its file keeps more than llama-quantize would."""
-    keeps, own_head = of_the_library(architecture.name, scheme.name) if scheme.mix else ((), False)
-    if scheme.mix is None or not (keeps or own_head):
+    mix = scheme.mix
+    keeps, own_head = of_the_library(architecture.name, scheme.name) if mix else ({}, False)
+    if mix is None or not (keeps or own_head):
         return scheme
-    rule = MixRule(tensors=keeps, format=format_presets.formats()["fp16"])
-    return replace(scheme, mix=replace(scheme.mix, rules=(rule, *scheme.mix.rules), own_head=own_head))
+    kept = ((name, format_presets.formats()[stored]) for name, stored in keeps.items())
+    bits = mix.format.bits_per_element
+    rules = (MixRule(tensors=(name,), format=stored) for name, stored in kept if stored.bits_per_element > bits)
+    return replace(scheme, mix=replace(mix, rules=(*rules, *mix.rules), own_head=own_head))
 
 
 def _library_name(name: str, architecture: Architecture) -> OllamaName | None:
