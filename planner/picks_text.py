@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from planner.answer import NO_RUNTIME
 from planner.choices import Choices
 from planner.cli_text import listing_text
+from planner.deployment import CPU
 from planner.downloads import hub_note, pull_name
 from planner.formats import CHECKPOINT
 from planner.launch.gguf import download
@@ -13,7 +14,7 @@ from planner.picks import Pick, longer_context, placed
 from planner.quality import unlike
 from planner.tried_formats import MINIMUM
 from planner.units import format_bytes
-from planner.which import match_quality
+from planner.which import check_device, match_quality
 from planner.which_rows import pick_row
 
 COMMANDS = {
@@ -63,17 +64,29 @@ def pick_sentence(pick: Pick, choices: Choices, longer: tuple[int, int] | None) 
     return "; ".join(filter(None, sentences)) + f".{cost}"
 
 
+def context_hint(pick: Pick, choices: Choices) -> str:
+    """How the longest context that stays is asked for, where the engine takes a shorter one by itself.
+
+    Source: Ollama docs/faq.md, how to specify the context window size.
+    """
+    if choices.engine != "ollama" or pick.context_tokens is None:
+        return ""
+    return f"Ollama keeps as many only if it is told to: /set parameter num_ctx {pick.context_tokens} in ollama run."
+
+
 def picks_text(choices: Choices, found: Sequence[Pick], larger: Sequence[Pick]) -> str:
     """For a terminal: what to take, how, and the others in a table."""
     first = found[0]
     command = get_command(first, choices)
     sentence = pick_sentence(first, choices, longer_context(choices, first)).replace("**", "")
-    lines = [pick_title(first) + (f": {command}" if command else ""), sentence, ""]
+    title = pick_title(first) + (f": {command}" if command else "")
+    lines = [*filter(None, (title, sentence, context_hint(first, choices))), ""]
     lines += [listing_text([{key: row[key] for key in row if key != "setting"} for row in map(pick_row, found)])]
     if larger:
         lines += ["", "Larger, with a part in main memory as --fit would choose:", ""]
         lines += [listing_text([{**pick_row(pick), "setting": placed(pick, choices.engine)} for pick in larger])]
-    lines += ["", "context_tokens: the longest that stays on the card. --all lists every model and format that fits."]
+    where = "in main memory" if check_device(choices).vendor == CPU else "on the card"
+    lines += ["", f"context_tokens: the longest that stays {where}. --all lists every model and format that fits."]
     lines += filter(None, [unlike(match_quality(pick.match) for pick in (*found, *larger))])
     if note := hub_note(choices.engine, (pick.get for pick in (*found, *larger))):
         lines.append(f"Note: {note}")

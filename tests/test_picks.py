@@ -16,7 +16,7 @@ from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.launch import launch
 from planner.picks import LARGER, SHOWN, Pick, larger_for, longer_context, picks_for, placed
-from planner.picks_text import get_command
+from planner.picks_text import context_hint, get_command
 from planner.presets import load_preset
 from planner.tried_formats import default_weights, engines_on, how_to_get, runs_on
 from planner.which import models_for, on_its_device, prepared
@@ -225,3 +225,14 @@ def test_leaving_hopeless_plans_out_changes_nothing() -> None:
         # A model that the engine or the format refuses fits nowhere.
         with suppress(PlannerError):
             assert state(replace(asked, model=preset.name, weights="q8_0")) is not State.FITS
+
+
+def test_ollama_s_context_is_to_be_asked_for(picks: list[Pick], capsys: pytest.CaptureFixture[str]) -> None:
+    """It takes a shorter one by itself; other engines are told by their command."""
+    hint = context_hint(picks[0], LAPTOP)
+    assert f"/set parameter num_ctx {picks[0].context_tokens} in ollama run" in hint
+    assert not context_hint(picks[0], replace(LAPTOP, engine="llama_cpp"))
+    main(["which", "--device", "cpu-8gb", "--engine", "ollama"])
+    printed = capsys.readouterr().out
+    assert "the longest that stays in main memory" in printed
+    assert "/set parameter num_ctx " in printed.splitlines()[2]

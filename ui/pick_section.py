@@ -9,7 +9,7 @@ from planner.answer import Answer
 from planner.choices import Choices
 from planner.downloads import hub_note
 from planner.picks import Pick, larger_for, longer_context, picks_for, placed
-from planner.picks_text import get_command, pick_sentence, pick_title
+from planner.picks_text import context_hint, get_command, pick_sentence, pick_title
 from planner.quality import LIMITS
 from planner.units import format_bytes, format_parameters
 from planner.which import Match, models_for
@@ -37,6 +37,8 @@ def models_section(plan: Scenario, answer: Answer, base: Choices, weights: tuple
     command = get_command(found[0], asked)
     if command:
         st.code(command, language="sh", wrap_lines=True)
+    if hint := context_hint(found[0], asked):
+        st.caption(f":material/info: {hint}")
     _pick_table(found, answer)
     if larger:
         st.header("Larger, with a part in main memory", anchor=False)
@@ -60,9 +62,10 @@ def _picks(choices: Choices, weights: tuple[str, ...]) -> tuple[list[Pick], list
 
 
 def _pick_table(picks: Sequence[Pick], answer: Answer) -> None:
+    where = "that stay" if answer.on_cpu else "on the card"
     columns = [
         *("Model", "In, and how to get it", "Weights"),
-        *(f"Tokens on the card, {which_table.users_words(answer.users)}", "In main memory", "Costs in quality"),
+        *(f"Tokens {where}, {which_table.users_words(answer.users)}", "In main memory", "Costs in quality"),
     ]
     rows = [
         [

@@ -13,14 +13,11 @@ from planner.logs.readings import Failure, Reading, Readings, Start
 MAX_STARTS = 1_000
 MAX_READINGS = 10_000
 """Of one start; eight devices of the longest known log print fewer than 200."""
-_MESSAGE_CHARACTERS = 400
-_PREFIX_CHARACTERS = 200
-_WINDOW_CHARACTERS = 1_200
+_MESSAGE_CHARACTERS, _PREFIX_CHARACTERS, _WINDOW_CHARACTERS, _WORD_CHARACTERS = 400, 200, 1_200, 64
 _MAX_PIECES = 16
+"""How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _MAX_BROKEN = 10_000
 """Lines that are taken for the rest of another: a terminal breaks what is pasted from it, and no paste is longer."""
-_WORD_CHARACTERS = 64
-"""How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
 _BEFORE_A_START = {
@@ -35,7 +32,6 @@ _OWN_LINE = re.compile(
     r"\s{0,8}(?:\x1b|\(\w{1,40} pid=|\[|\d{4}[-/]\d\d|\d\d[-:]\d\d|INFO|WARN|ERROR|DEBUG|"
     r"time=|llama_|llm_|print_info|load_tensors)"
 )
-
 Finish = Mapping[str, Callable[[Iterable[Reading]], tuple[Reading, ...]]]
 
 
