@@ -43,10 +43,17 @@ def left_out(text: TextConfig, top: Values, values: Values, family: Family) -> t
         *(key for key in family.stated if not values.has(key) and not (key == _TIED and top.has(key))),
         *(key for key in around if not top.has(key)),
     )
-    names = ", ".join(dict.fromkeys(filled))
+    names = ", ".join(_shown(key, values.get(key)) for key in dict.fromkeys(filled))
     said = (f"Not in the file and taken from the class's defaults: {names}.",) if names else ()
     undone = [key for key in _LESS_BY_NULL if family.defaults.get(key) and values.is_null(key) and key not in filled]
     if not undone:
         return said
     usual = ", ".join(f"{key} (else {family.defaults[key]})" for key in undone)
     return (*said, f"Null in the file, though the class has values of its own: {usual}.")
+
+
+def _shown(key: str, value: object) -> str:
+    """*key* with what the class has for it, if that is one word."""
+    if isinstance(value, bool):
+        return f"{key} ({str(value).lower()})"
+    return f"{key} ({value})" if isinstance(value, int) else key

@@ -64,3 +64,18 @@ def test_layers_that_keep_alike_stand_in_one_row() -> None:
     rows = [line for line in text.splitlines() if " none " in line or " full_attention " in line]
     assert len(rows) > 2
     assert all(("none" in first) != ("none" in second) for first, second in pairwise(rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "added"),
+    [
+        ("falcon-h1-7b", "projectors_bias", 44 * 3072),
+        ("nemotron-nano-9b-v2", "use_bias", 27 * (2 * 10_240 + 2 * 8 * 128 + 128 + 4480)),
+        ("nemotron-nano-9b-v2", "mamba_proj_bias", 0),
+    ],
+)
+def test_biases_of_a_state_space_mixer(name: str, key: str, added: int) -> None:
+    """Falcon-H1's is that of what leads out; Nemotron-H's class reads ``use_bias`` alone."""
+    config = config_of(name)
+    usual, biased = (parameters(read_config({**config, key: value}, KNOWLEDGE)) for value in (False, True))
+    assert biased - usual == added

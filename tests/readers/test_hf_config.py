@@ -117,7 +117,9 @@ def test_class_defaults_of_a_nested_text_model_are_named() -> None:
     assert isinstance(text, dict)
     config["text_config"] = {key: value for key, value in text.items() if key != "num_key_value_heads"}
     warnings = read(config).warnings
-    assert warnings == ("Not in the file and taken from the class's defaults: num_key_value_heads, vocab_size.",)
+    assert warnings == (
+        "Not in the file and taken from the class's defaults: num_key_value_heads (4), vocab_size (262208).",
+    )
 
 
 def test_32_bit_checkpoint_says_so() -> None:
