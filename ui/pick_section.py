@@ -16,6 +16,7 @@ from planner.which import Match, models_for
 from planner.which_text import model_sentence, model_title
 from ui import form, which_table
 from ui.html_table import html_table
+from ui.option_words import in_fields
 from ui.scenario import Scenario
 from ui.which_table import Columns
 
@@ -49,7 +50,7 @@ def models_section(plan: Scenario, answer: Answer, base: Choices, weights: tuple
         f"format of four bits or more. Quality: published readings of a model near in size. {LIMITS}"
     )
     if note := hub_note(asked.engine, (pick.get for pick in (*found, *larger))):
-        st.caption(f":material/info: {note}")
+        st.caption(f":material/info: {in_fields(note)}")
     return pick_title(found[0]), pick_sentence(found[0], asked, longer)
 
 

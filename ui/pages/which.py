@@ -94,7 +94,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         f"Quality: published readings of a model near in size. {LIMITS}"
     )
     if note := hub_note(engine, (how_to_get(engine, match.name, match.weights) for match in first)):
-        st.caption(f":material/info: {note}")
+        st.caption(f":material/info: {in_fields(note)}")
     return file_title(told, whose), file_sentence(told, answer)
 
 
