@@ -50,8 +50,8 @@ def even(ranks: int) -> Shares:
 def attends_apart(deployment: Deployment) -> bool:
     """Whether data-parallel ranks are copies of the attention alone, and share the experts.
 
-    As set (SGLang's ``enable_dp_attention``), as the engine always has it, or because experts are to be shared by more
-    devices than one copy has.
+    As set (SGLang's ``enable_dp_attention``), as the engine always has it and all do of which no rule is known, or
+    because experts are to be shared by more devices than one copy has.
     """
     if deployment.data_parallel == 1:
         return False
@@ -84,5 +84,5 @@ def shares(deployment: Deployment) -> Shares:
 
 
 def _rule(deployment: Deployment) -> dict[str, bool]:
-    found: dict[str, bool] | None = deployment.settings.rules.get("data_parallel")
-    return found or {}
+    found: dict[str, bool] = deployment.settings.rules.get("data_parallel", {"always": True})
+    return found

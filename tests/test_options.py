@@ -170,6 +170,7 @@ FORM = {"help", "json", "format", "save", "online"}
 ELSEWHERE = {
     ("table", "output"): "the name of a file",
     ("plan, experts", "device_count"): "the two cards of data parallel once more",
+    ("plan, experts", "expert_parallel"): "whole experts on each, or a part of every one: as many bytes",
     ("plan, an engine", "display"): "a share of the whole card: a screen only decides whether it starts",
     ("speed, an engine", "display"): "the same",
     ("speculate", "pipeline_parallel"): "cards in a row take as long as one: it only decides whether all fits",

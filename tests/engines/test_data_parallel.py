@@ -67,6 +67,7 @@ def ask(engine: str, *settings: str, version: str | None = None, **options: obje
         # and experts for every token are whole, since their tokens are divided
         ("vllm", (), {"tensor_parallel": 2, "data_parallel": 2, "expert_parallel": 4}, 2, 2, 1, 2, 2),
         ("tensorrt_llm", (), {"data_parallel": 4}, 1, 1, 1, 1, 2),
+        ("minimum", (), {"data_parallel": 4}, 1, 1, 1, 1, 2),
         ("tensorrt_llm", (), {"data_parallel": 4, "expert_parallel": 2}, 1, 1, 1, 1, 2),
     ],
 )
