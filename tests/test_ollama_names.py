@@ -190,6 +190,7 @@ def test_models_trained_for_four_bits_weigh_what_the_library_says(tag: str, prin
     [
         ("qwen3:0.6b-q4_K_M", 0.523), ("qwen3:0.6b-q8_0", 0.832), ("qwen3:8b", 5.2), ("qwen3:8b-q8_0", 8.9),
         ("qwen3:14b", 9.3), ("deepseek-r1:8b-0528-qwen3-q8_0", 8.9), ("phi4-reasoning:14b-q4_K_M", 11),
+        ("phi4-mini-reasoning:3.8b-q8_0", 4.6),
         ("exaone3.5:2.4b-instruct-q8_0", 2.8), ("granite3-dense:2b-instruct-q4_K_M", 1.6),
         ("qwen:0.5b-chat-v1.5-q8_0", 0.665), ("gemma4:e2b-it-q4_K_M", 7.2), ("gemma4:e4b-it-q4_K_M", 9.6),
         ("qwen3.5:122b-a10b-q4_K_M", 81),

@@ -12,7 +12,7 @@ STYLE = """<style>
 .kv-plain .kv-text { text-align: left; }
 .kv-plain td.kv-num { white-space: nowrap; }
 .kv-plain td.kv-text { overflow-wrap: anywhere; }
-@media (min-width: 641px) { .kv-plain td.kv-text { min-width: 8.5rem; } }
+@media (min-width: 641px) { .kv-plain td.kv-text { min-width: 9.6rem; } }
 .kv-plain small { display: block; white-space: pre-line; opacity: .75; font-size: .85rem; }
 .kv-plain .kv-own { font-weight: 600; }
 @media (max-width: 640px) { .kv-plain :is(th, td) { padding: .35rem .25rem; font-size: .9rem; }
