@@ -10,6 +10,8 @@ from planner.readers.values import Values
 
 ANY = "*"
 """In a condition: whatever the file says, as long as it says something."""
+NOTHING = ""
+"""In a condition: that the file says nothing, or null."""
 
 
 def settle(
@@ -50,15 +52,19 @@ def settle(
 
 
 def _holds(values: Values, key: str, wanted: object) -> bool:
-    return values.has(key) if wanted == ANY else values.get(key) == wanted
+    if wanted in (ANY, NOTHING):
+        return values.has(key) is (wanted == ANY)
+    return values.get(key) == wanted
 
 
 def _computed(values: Values, size: str) -> object:
-    """The value at a key, or the whole number at it with another added, taken off or divided by."""
+    """The value at a key, or the whole number at it with another added, taken off, multiplied or divided by."""
     key, sign, number = (*size.split(" "), "", "")[:3]
     if not sign:
         return values.get(key)
     whole = values.optional_integer(key)
     if whole is None:
         return None
-    return {"+": whole + int(number), "-": whole - int(number), "//": whole // int(number)}[sign]
+    return {"+": whole + int(number), "-": whole - int(number), "*": whole * int(number), "//": whole // int(number)}[
+        sign
+    ]

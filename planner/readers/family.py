@@ -56,8 +56,9 @@ class ExtraTensor:
 class Condition:
     """Where every key of *keys* has its value: other switches, and values that replace the file's own.
 
-    The value ``*`` is any that the file itself gives. What replaces a value is a number, a key, or a key with a number
-    added, taken off or divided by: ``sliding_window_size + 1``. *refused*: why such files cannot be counted.
+    The value ``*`` is any that the file itself gives, an empty one none. What replaces a value is a number, a key, or a
+    key with a number added, taken off, multiplied or divided by: ``sliding_window_size + 1``. *refused*: why such files
+    cannot be counted.
     """
 
     keys: Mapping[str, object]

@@ -40,7 +40,7 @@ def left_out(text: TextConfig, top: Values, values: Values, family: Family) -> t
     filled = (
         *(key for key in text.fallback if not values.has(key)),
         *sorted(key for key in values.filled & SIZES if values.get(key)),
-        *(key for key in family.stated if not values.has(key) and not (key == _TIED and top.has(key))),
+        *(key for key in family.stated if values.in_file(key) is None and not (key == _TIED and top.has(key))),
         *(key for key in around if not top.has(key)),
     )
     names = ", ".join(_shown(key, values.get(key)) for key in dict.fromkeys(filled))

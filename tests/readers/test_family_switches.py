@@ -79,3 +79,12 @@ def test_biases_of_a_state_space_mixer(name: str, key: str, added: int) -> None:
     config = config_of(name)
     usual, biased = (parameters(read_config({**config, key: value}, KNOWLEDGE)) for value in (False, True))
     assert biased - usual == added
+
+
+@pytest.mark.parametrize("left_out", [(), (None,)])
+def test_mimos_windowed_layers_have_twice_the_key_value_heads_unless_the_file_says(left_out: tuple[None, ...]) -> None:
+    """transformers 5.24, modeling_mimo_v2_flash.py; the published file says 8 beside 4."""
+    config = config_of("mimo-v2-flash") | {"num_key_value_heads": 8}
+    found = read_config(replaced(config, "swa_num_key_value_heads", *left_out), KNOWLEDGE)
+    assert found.layers == read_config(config | {"swa_num_key_value_heads": 16}, KNOWLEDGE).layers
+    assert any("swa_num_key_value_heads (16)" in said for said in found.warnings)

@@ -142,7 +142,6 @@ def test_a_key_that_a_familys_files_always_have_is_said_where_it_is_missing_or_n
         ("gpt-oss-20b", "", "head_dim"),
         ("gemma-4-e2b", "text_config", "hidden_size_per_layer_input"),
         ("qwen1.5-moe-a2.7b", "", "shared_expert_intermediate_size"),
-        ("mimo-v2-flash", "", "swa_num_key_value_heads"),
         ("lfm2-350m", "", "block_ffn_dim_multiplier"),
     ],
 )
