@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from planner.checkpoint_ids import identify
 from planner.log_shortage import share_above
 from planner.log_try import PLANNER, Try
 from planner.logs.readings import Start
@@ -57,8 +58,10 @@ def larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterat
 
 
 def half_the_weights(start: Start) -> Iterator[Try]:
-    """A format that the engine itself makes while it loads, where it is told of no other."""
-    if start.engine in SHARES and start.settings.get("quantization", "None") == "None":
+    """A format that the engine itself makes while it loads, where neither options nor the model's name say another."""
+    named = identify(start.model, is_tuned=True)
+    is_quantised = named is not None and named[1] is not None
+    if start.engine in SHARES and start.settings.get("quantization", "None") == "None" and not is_quantised:
         yield change("Weights in fp8, half the bytes of 16 bit", "--quantization fp8", starts=False)
 
 

@@ -65,6 +65,12 @@ def test_twice_the_cards_that_there_were() -> None:
     assert "--quantization fp8" not in options(line + NO_BLOCKS)
 
 
+def test_weights_that_are_in_fewer_bits_already_are_not_to_be_made_so() -> None:
+    for model, is_offered in (("Qwen/Qwen3-8B", True), ("Qwen/Qwen3-8B-FP8", False), ("Qwen/Qwen3-8B-AWQ", False)):
+        found = options(f"INFO non-default args: {{'model': '{model}'}}\n" + NO_BLOCKS)
+        assert ("--quantization fp8" in found) is is_offered
+
+
 FULL = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
 
 
