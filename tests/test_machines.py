@@ -9,6 +9,8 @@ from planner.answer import answer
 from planner.choices import Choices, choose
 from planner.launch import launch, parse_launch
 from planner.machines import machine_devices, machines
+from planner.paced import paced
+from planner.speed.cautions import cautions
 
 KIMI = Choices(model="kimi-k2", device="h200-sxm", engine="vllm")
 
@@ -97,3 +99,10 @@ def test_every_number_of_cards_has_a_source() -> None:
         assert (device.machine_devices is None) == (device.machine_devices_source == "")
         assert device.machine_devices is None or not device.unified
     assert machine_devices(presets.find_device("dgx-spark")) == 1
+
+
+@pytest.mark.parametrize(("ranks", "is_said"), [(8, False), (16, True)])
+def test_a_speed_over_several_machines_says_what_its_exchanges_are_timed_over(ranks: int, is_said: bool) -> None:
+    found = paced(choose(replace(KIMI, tensor_parallel=ranks)), "vllm")
+    warnings = cautions(found.model, found.constants)
+    assert any("is on 2 machines: exchanges are timed over" in text for text in warnings) == is_said

@@ -1,5 +1,6 @@
 """What a user should know of an answer about speed: where it is taken from far away, and what was assumed."""
 
+from planner.machines import machine_devices
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
 from planner.speed.work import Model
@@ -24,6 +25,12 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
     elif model.link is not None and model.link.exchange_s > LONG_EXCHANGE_S:
         found.append(
             f"How long cards take to exchange results over {model.link.title} is known from one machine alone."
+        )
+    size = machine_devices(deployment.device)
+    if model.link is not None and size is not None and deployment.tensor_parallel > size:
+        found.append(
+            f"tensor_parallel = {deployment.tensor_parallel} is on {-(-deployment.tensor_parallel // size)} machines: "
+            f"exchanges are timed over {model.link.title}, and the network between them is slower."
         )
     if constants.note:
         found.append(constants.note)
