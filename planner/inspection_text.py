@@ -46,7 +46,7 @@ def _runs(layers: Sequence[LayerGrowth]) -> list[list[LayerGrowth]]:
     """Neighbouring layers that are alike in all that a row says of them."""
     runs: list[list[LayerGrowth]] = []
     for layer in layers:
-        if runs and replace(layer, index=runs[-1][0].index, parameters=runs[-1][0].parameters) == runs[-1][0]:
+        if runs and replace(layer, index=runs[-1][0].index) == runs[-1][0]:
             runs[-1].append(layer)
         else:
             runs.append([layer])

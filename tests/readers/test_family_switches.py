@@ -1,18 +1,15 @@
 """Keys by which one family's files differ, each beside what its class then builds."""
 
 from copy import deepcopy
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from planner import presets
 from planner.errors import UnsupportedModel
-from planner.inspection import inspect_model
-from planner.inspection_text import inspection_text
 from planner.readers.hf_config import read_config
 from planner.weights import parameters
-from tests.readers.knowledge import FORMATS, KNOWLEDGE
+from tests.readers.knowledge import KNOWLEDGE
 from tests.readers.test_missing_keys import replaced
 
 
@@ -55,15 +52,6 @@ def test_a_misspelt_key_in_an_object_of_the_family_is_named(name: str, place: st
     table, key = config[place.partition(".")[0]], place.rpartition(".")[2]
     table[misspelt.rpartition(".")[2]] = table.pop(key)
     assert any(f"{misspelt!r}, which" in said for said in read_config(config, KNOWLEDGE).warnings)
-
-
-def test_layers_that_keep_alike_stand_in_one_row() -> None:
-    """Nemotron-Super-49B's blocks without attention differ in their feed-forward part, of which no row speaks."""
-    model = read_config(config_of("nemotron-super-49b"), KNOWLEDGE)
-    text = inspection_text(inspect_model(model, FORMATS["bf16"], FORMATS["bf16"]))
-    rows = [line for line in text.splitlines() if " none " in line or " full_attention " in line]
-    assert len(rows) > 2
-    assert all(("none" in first) != ("none" in second) for first, second in pairwise(rows))
 
 
 @pytest.mark.parametrize(
