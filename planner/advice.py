@@ -17,7 +17,7 @@ from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
 from planner.fit import over_cards
-from planner.launch import settable
+from planner.launch import LAUNCHERS, settable
 from planner.named_cards import choose_device
 from planner.native_files import weight_bits
 from planner.quality import quality_words
@@ -112,8 +112,11 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
 def _smaller_weights(choices: Choices, architecture: Architecture, reads_gguf: bool) -> Iterator[tuple[str, Choices]]:
     """Formats of fewer bits than now: another rounding to as many costs quality for next to nothing."""
     now = weight_bits(choose(choices, architecture).deployment.weights, architecture)
+    # Engines that load a checkpoint have weights and cache in full alike, or neither.
+    is_full = choices.weights == choices.kv_cache == "fp32" and choices.engine in LAUNCHERS and not reads_gguf
+    asked = replace(choices, kv_cache=None) if is_full else choices
     for name in GGUF_STEPS["weights"] if reads_gguf else _weight_steps(choices):
-        changed = replace(choices, weights=name)
+        changed = replace(asked, weights=name)
         with suppress(PlannerError):
             if weight_bits(choose(changed, architecture).deployment.weights, architecture) < now:
                 yield f"Weights in {name}", changed

@@ -94,8 +94,9 @@ class Failed:
             return None
         starts, option, longest = found.fits or says == ENGINE, self.option(changed), found.max_context_tokens
         shorter = replace(changed, context=longest) if option and longest and not starts else None
+        dropped = "" if option or change.startswith("Without") else self._dropped(changed)
         return Try(
-            change=change,
+            change=f"{change}, without {dropped}" if dropped else change,
             option=option,
             says=says,
             starts=starts,
@@ -115,6 +116,14 @@ class Failed:
         known = set(_words(old))
         new = [line for line in _words(after) if line not in known]
         return " ".join(line for line in new if not any(_is_said_by(line, flag) for flag in new))
+
+    def _dropped(self, changed: Choices) -> str:
+        """What the engine's command no longer has with *changed*."""
+        after, old = (launch(each, choose(each, self.architecture)) for each in (changed, self.choices))
+        if after is None or old is None:
+            return ""
+        kept = {line.partition(" ")[0] for line in _words(after)}
+        return " ".join(line for line in _words(old) if line.partition(" ")[0] not in kept)
 
     def _chosen(self) -> Chosen:
         return choose(self.choices, self.architecture)

@@ -181,3 +181,20 @@ def test_main_memory_is_freed_or_less_of_it_is_asked_for() -> None:
     found = report('error="model requires more system memory (12.5 GiB) than is available (9.5 GiB)"').would_start
     assert "3.00 GiB more of main memory" in found[0].change
     assert found[0].starts
+
+
+def test_numbers_in_full_are_left_with_the_option_that_asked_for_them() -> None:
+    """In 16 bit weights and cache take half: the change is an option less, and both are counted so."""
+    text = (
+        "python -m vllm.entrypoints.openai.api_server --model Qwen/Qwen2-7B-Instruct --dtype float\n"
+        "vLLM API server version 0.6.1\n"
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 518.00 MiB. GPU 0 has a total capacity of 21.67 "
+        "GiB of which 4.06 MiB is free.\n"
+    )
+    found = report(text)
+    assert found.choices is not None
+    assert (found.choices.weights, found.choices.kv_cache) == ("fp32", "fp32")
+    half = next(one for one in found.would_start if one.change.startswith("Weights in bf16"))
+    assert half.change == "Weights in bf16, without --dtype float32"
+    assert half.choices is not None
+    assert half.choices.kv_cache is None
