@@ -35,6 +35,14 @@ def internvl(tower: Values, top: Values, text_size: int) -> Parts:
     yield from two_layers("linear", shuffled, text_size, text_size)
 
 
+def locateanything(tower: Values, top: Values, text_size: int) -> Parts:
+    """The same, if the file says no other number of layers."""
+    key = "mlp_connector_layers"
+    if top.optional_integer(key) not in (None, 2):
+        raise top.wrong(key, top.get(key), "2")
+    yield from internvl(tower, top, text_size)
+
+
 def idefics3(tower: Values, top: Values, text_size: int) -> Parts:
     """A pixel shuffle by ``scale_factor``, then one matrix."""
     scale = top.optional_integer("scale_factor") or 2

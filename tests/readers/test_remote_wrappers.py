@@ -151,3 +151,18 @@ def test_mimo_v2_is_a_mimo_v2_flash_that_may_see_and_hear() -> None:
     assert not any("vision" in said for said in found.warnings)
     seeing = read_config({**text, "vision_config": {"model_type": "mimo_v2_vision"}}, KNOWLEDGE)
     assert any("Weights of the vision part are not counted" in said for said in seeing.warnings)
+
+
+def test_locateanything() -> None:
+    """Qwen2.5-3B behind MoonViT: a norm over four patches and two layers, or weights that are not known."""
+    text = {
+        "model_type": "qwen2", "hidden_size": 2048, "intermediate_size": 11008, "num_attention_heads": 16,
+        "num_key_value_heads": 2, "num_hidden_layers": 36, "vocab_size": 152681, "tie_word_embeddings": True,
+    }  # fmt: skip
+    tower = SIGLIP | {"model_type": "moonvit", "patch_size": 14, "init_pos_emb_height": 64, "init_pos_emb_width": 64}
+    config = {"model_type": "locateanything", "text_config": text, "vision_config": tower, "mlp_connector_layers": 2}
+    found = roles(config)
+    assert found["vision"] == SIGLIP_LAYERS + 3 * 14 * 14 * 1152 + 1152 + 64 * 64 * 1152 + 2 * 1152
+    assert found["projector"] == 2 * 4608 + (4608 + 1) * 2048 + (2048 + 1) * 2048
+    more = read_config({**config, "mlp_connector_layers": 3}, KNOWLEDGE)
+    assert any("Weights of the projector part are not counted" in said for said in more.warnings)
