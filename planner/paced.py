@@ -69,6 +69,7 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
     answers.
     """
     deployment, profile = chosen.deployment, chosen.deployment.profile
+    _check_at_once(deployment, chosen.workload.users)
     if profile is None or profile.speed is None:
         _check_on_cards(chosen.architecture, deployment)
         _check_split(chosen.architecture, deployment.tensor_parallel, engine)
@@ -117,6 +118,19 @@ def _check_on_cards(architecture: Architecture, deployment: Deployment) -> None:
         raise PlannerError(
             f"A part of {architecture.title} lies in main memory, and how fast that is read is not known: its speed "
             "can be measured, not planned. Leave all layers on the card, or give a profile that timed the machine."
+        )
+
+
+def _check_at_once(deployment: Deployment, users: int) -> None:
+    """What the engine was told to run at once bounds a step, however many ask; what it has unasked it can be told."""
+    limit = find_engine(deployment.engine).limits(deployment).requests
+    if limit is None or limit.value is None or limit.setting not in deployment.settings.given:
+        return
+    at_once = limit.value * deployment.data_parallel * deployment.replicas
+    if users > at_once:
+        raise PlannerError(
+            f"{limit.setting} = {limit.value:,} lets {at_once:,} of {users:,} requests decode at once: ask for --users "
+            f"{at_once}, or raise it. How long the others wait is what 'kvbudget simulate' says, and the page Batching."
         )
 
 

@@ -167,3 +167,18 @@ def test_cards_with_whole_layers_take_turns(engine: str, capsys: pytest.CaptureF
     assert main([*words, "--pipeline-parallel", "2"]) == 0
     pace = json.loads(capsys.readouterr().out)["tokens_per_s_user"]
     assert pace["low"] < 19.2 < pace["high"]
+
+
+@pytest.mark.parametrize(
+    "words", ["speed --users 8", "cost --price 1 --users 8", "speculate --draft eagle=0.7 --batch 8"]
+)
+def test_no_more_decode_at_once_than_the_engine_was_told_to_run(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = "--model llama-3.1-8b --device l4 --engine vllm --set max_num_seqs=2"
+    assert main(f"{words} {plan}".split()) == 2
+    assert "max_num_seqs = 2 lets 2 of 8 requests decode at once: ask for --users 2" in capsys.readouterr().err
+    assert main(f"speed --users 2 --context 2048 {plan}".split()) == 0
+
+
+def test_ollama_is_said_to_be_another_engines_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["speed", "--model", "llama-3.2-3b", "--device", "rtx-4070", "--engine", "ollama", "--weights", "q4_k_m"])
+    assert "Measured was the benchmark of llama.cpp, which neither samples nor serves" in capsys.readouterr().out

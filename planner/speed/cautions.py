@@ -6,6 +6,8 @@ from planner.speed.names import engine_name
 from planner.speed.work import Model
 from planner.units import format_rate, format_seconds
 
+SERVED_BY_OTHERS = ("ollama",)
+"""Engines that serve with another's kernels, of which alone there are readings."""
 LONG_EXCHANGE_S = 1e-5
 """Links that take longer for an exchange are known from few readings."""
 
@@ -17,6 +19,11 @@ def cautions(model: Model, constants: SpeedConstants) -> tuple[str, ...]:
     if constants.family == "any":
         found.append(_from_other_kinds(model, constants))
     found += stated(model, constants)
+    if deployment.engine in SERVED_BY_OTHERS:
+        found.append(
+            f"Measured was the benchmark of {engine_name(constants.engine)}, which neither samples nor serves: with "
+            f"{deployment.engine} small models get less."
+        )
     if model.link is not None and model.link.is_assumed:
         card = deployment.device.title
         found.append(

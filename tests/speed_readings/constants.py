@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from planner import performance_presets
 from planner.speed.constants import SpeedConstants
-from tests.speed_readings.fitting import fitted
+from tests.speed_readings.fitting import SEVERAL, fitted
 from tests.speed_readings.prefill import NUMBERS, prompts_of
 from tests.speed_readings.ranges import nearest_errors, other_models
 from tests.speed_readings.reading import Group, Reading, Unseen, error, factor, quantile, range_for
@@ -38,14 +38,14 @@ def constants_toml() -> str:
             if group[1] in performance_presets.families_apart():
                 unseen = other_models(group, possible)
             own = nearest_errors(group, readings, results, lambda one: one.calibrated)
-            blocks.append(_block(group, result.constants, unseen, own))
+            blocks.append(_block(group, result.constants, unseen, own, _models(group, possible)))
         for engine, experts in pairs:
             group = engine, ANY, experts
             constants = fitted(group, possible, card=None)
             assert constants is not None
             unseen = _other_families(engine, experts, possible) or across
             own = nearest_errors(group, readings, results, lambda one: one.calibrated)
-            blocks.append(_block(group, constants, unseen, own))
+            blocks.append(_block(group, constants, unseen, own, _models(group, possible)))
     return "\n".join(blocks)
 
 
@@ -62,8 +62,17 @@ def _other_families(engine: str, experts: bool, possible: Sequence[Reading]) -> 
     return errors
 
 
-def _block(group: Group, found: SpeedConstants, unseen: Sequence[Unseen], own: Sequence[Unseen]) -> str:
-    """A group's table: errors on cards *unseen*, and with one row of *own*."""
+def _models(group: Group, possible: Sequence[Reading]) -> list[str]:
+    """Whose steps a server's constants for models with experts are fitted to; ranges of others count models."""
+    engine, family, experts = group
+    rows = [row for row in possible if row.engine == engine and family in (row.family, ANY)]
+    return sorted({row.model for row in rows if experts and row.experts and not row.is_alone})
+
+
+def _block(
+    group: Group, found: SpeedConstants, unseen: Sequence[Unseen], own: Sequence[Unseen], models: Sequence[str]
+) -> str:
+    """A group's table: errors on cards *unseen*, with one row of *own*, and a note where it is of few *models*."""
     engine, family, experts = group
     values: dict[str, object] = {
         "engine": engine,
@@ -95,6 +104,11 @@ def _block(group: Group, found: SpeedConstants, unseen: Sequence[Unseen], own: S
             values[f"prefill_{numbers}_efficiency"] = _digits(prompts.share)
             values[f"prefill_{numbers}_p90_error"] = _digits(prompts.range)
     values["source"] = SOURCES[engine]
+    if 0 < len(models) < SEVERAL:
+        values["note"] = (
+            f"Of models with experts only {' and '.join(models)} had public readings to rest on: a layer of others, or "
+            "in other formats, may take two or three times as long."
+        )
     name = f"{engine}/{family}" + ("/experts" if experts else "")
     return "\n".join([f'["{name}"]', *(f"{key} = {_toml(value)}" for key, value in values.items()), ""])
 
