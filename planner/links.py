@@ -42,9 +42,10 @@ def find_link(device: Device, name: str | None = None) -> Link:
         raise PlannerError(f"interconnect = {shorten(name)!r} is not known; choose one of: {', '.join(_kinds())}.")
     if wanted not in own and "bytes_per_s" not in _kinds()[wanted]:
         title = _kinds()[wanted]["title"]
+        others = dict.fromkeys((*own, *(n for n, kind in _kinds().items() if "bytes_per_s" in kind)))
         raise PlannerError(
-            f"interconnect = {wanted} is not possible: {device.title} has no {title} of a known rate; it can be joined "
-            f"by {', '.join(dict.fromkeys((*own, *(n for n, kind in _kinds().items() if 'bytes_per_s' in kind))))}."
+            f"interconnect = {wanted} is not possible: no rate of {title} is known for {device.title}; it can be "
+            f"joined by {', '.join(others)}."
         )
     return own.get(wanted) or _link(wanted, "")
 

@@ -175,8 +175,9 @@ def error_sentence(result: SpeedAnswer, error: float, calibrated: bool) -> str:
         return f"{shaded}. Nine of ten measurements lay so near once one point of their machine was known."
     engine, family = engine_name(result.engine), family_words(result.family)
     return (
-        f"{shaded}. Nine of ten public measurements lay so near that this had not seen. How well {engine} "
-        f"uses such a card is taken from its measurements on {family}. Faster than memory can be read is never drawn."
+        f"{shaded}. Nine of ten public measurements lay so near, each of a card that the fit had not seen. How well "
+        f"{engine} uses such a card is taken from its measurements on {family}. Faster than memory can be "
+        "read is never drawn."
     )
 
 
