@@ -56,10 +56,17 @@ def cases() -> Iterator[Case]:
         yield Case(choices=_with(**{name: 2}), attribute=option.removeprefix("--").replace("-", "_"), meant=2)
     experts = _with(model="qwen3-30b-a3b", data_parallel=2, expert_parallel=2)
     yield Case(choices=experts, attribute="enable_expert_parallel", meant=True)
+    several = _with(model="kimi-k2", device="h200-sxm", tensor_parallel=16)
+    yield Case(choices=several, attribute="nnodes", meant=2)
+    apart = _with(model="kimi-k2", device="h200-sxm", data_parallel=16)
+    yield Case(choices=apart, attribute="data_parallel_size_local", meant=8)
     for cache in ("fp8", "nvfp4-kv", "bf16", "fp16", "fp32"):
         is_cache = cache in SPELLING.caches
         meant = (SPELLING.caches if is_cache else SPELLING.dtypes)[cache]
-        yield Case(choices=_with(kv_cache=cache), attribute="kv_cache_dtype" if is_cache else "dtype", meant=meant)
+        # Numbers in full are those of weights and cache alike.
+        given = {"weights": cache} if cache == "fp32" else {}
+        choices = _with(kv_cache=cache, **given)
+        yield Case(choices=choices, attribute="kv_cache_dtype" if is_cache else "dtype", meant=meant)
     for weights, meant in SPELLING.weights.items():
         yield Case(choices=_with(weights=weights), attribute="quantization", meant=meant)
     yield from _drafts()
