@@ -12,24 +12,25 @@ START = (
 )
 RUNNING = {
     "vLLM, each ten seconds": (
-        "(APIServer pid=1) INFO 01-01 00:00:00 [loggers.py:248] Engine 000: Avg prompt throughput: 12.3 tokens/s, Avg "
-        "generation throughput: 45.6 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.2%, Prefix "
+        "(APIServer pid=1) INFO 01-01 00:00:00 [loggers.py:248] Engine 000: Avg prompt throughput: {n}.3 tokens/s, Avg "
+        "generation throughput: {n}.6 tokens/s, Running: 1 reqs, Waiting: 0 reqs, GPU KV cache usage: 1.2%, Prefix "
         "cache hit rate: 0.0%\n"
     ),
-    "vLLM, each request": '(APIServer pid=1) INFO:     127.0.0.1:51316 - "POST /v1/chat/completions HTTP/1.1" 200 OK\n',
+    "vLLM, each request": ('(APIServer pid=1) INFO:     127.0.0.1:{n} - "POST /v1/chat/completions HTTP/1.1" 200 OK\n'),
     "llama-server, each request": (
-        "slot launch_slot_: id  0 | task 512 | processing task\n"
-        "slot update_slots: id  0 | task 512 | new prompt, n_ctx_slot = 8192, n_keep = 0, n_prompt_tokens = 412\n"
-        "prompt eval time =     161.73 ms /   412 tokens (    0.39 ms per token,  2547.45 tokens per second)\n"
+        "slot launch_slot_: id  0 | task {n} | processing task\n"
+        "slot update_slots: id  0 | task {n} | new prompt, n_ctx_slot = 8192, n_keep = 0, n_prompt_tokens = 412\n"
+        "prompt eval time =     {n}.73 ms /   412 tokens (    0.39 ms per token,  2547.45 tokens per second)\n"
         "srv  update_slots: all slots are idle\n"
     ),
     "a traceback, again and again": (
         "Traceback (most recent call last):\n"
         '  File "/usr/local/lib/python3.12/dist-packages/vllm/v1/engine/core.py", line 708, in run_engine_core\n'
         "    engine_core = EngineCoreProc(*args, **kwargs)\n"
-        "RuntimeError: the model cannot be loaded\n"
+        "RuntimeError: the model {n} cannot be loaded\n"
     ),
 }
+"""``{n}`` is another number each time."""
 SIZE_BYTES = 2 * 10**8
 LIMIT_S = 20
 
@@ -38,7 +39,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "server.log"
         for name, lines in RUNNING.items():
-            path.write_text(START + lines * (SIZE_BYTES // len(lines)), encoding="utf-8")
+            with path.open("w", encoding="utf-8") as file:
+                file.write(START)
+                file.writelines(lines.replace("{n}", str(n)) for n in range(SIZE_BYTES // len(lines)))
             start = time.process_time()
             found = read_log_file(path)
             spent_s = time.process_time() - start

@@ -3,12 +3,13 @@
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import IO
 
+from planner.logs.draft import Draft
 from planner.logs.lines import numbered_lines
 from planner.logs.patterns import Format, Pattern, readings_in, settings_in
-from planner.logs.readings import Failure, Reading, Readings, Start
+from planner.logs.readings import Reading, Readings, Start
 
 MAX_STARTS = 1_000
 MAX_READINGS = 10_000
@@ -18,59 +19,17 @@ _MAX_PIECES = 16
 """How much of the lines before may belong to a broken one: the longest known line is about 600 long."""
 _MAX_BROKEN = 10_000
 """Lines that are taken for the rest of another: a terminal breaks what is pasted from it, and no paste is longer."""
+_KEPT_LINES = 256
+"""Lines that are not looked at again where they come again, as those of a traceback do."""
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BROKEN = re.compile(r"\w+\n\w+", re.ASCII)
-_BEFORE_A_START = {
-    *("free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"),
-    *("laid_weights", "laid_cache", "laid_compute", "total", "file", "projected"),
-    *("offloaded", "offloadable"),
-}
-"""What an engine prints before it loads a model for good: of the card, and of a trial that allocates nothing."""
-
 # A line that begins so is one of its own, not the rest of another.
 _OWN_LINE = re.compile(
     r"\s{0,8}(?:\x1b|\(\w{1,40} pid=|\[|\d{4}[-/]\d\d|\d\d[-:]\d\d|INFO|WARN|ERROR|DEBUG|"
     r"time=|llama_|llm_|print_info|load_tensors)"
 )
+_Found = tuple[Pattern, Format, re.Match[str]]
 Finish = Mapping[str, Callable[[Iterable[Reading]], tuple[Reading, ...]]]
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A start that is being read."""
-
-    engine: str
-    line: int
-    version: str = ""
-    last: str = ""
-    model: str = ""
-    has_begun: bool = False
-    is_launched: bool = False
-    is_anyones: bool = False
-    settings: dict[str, str] = field(default_factory=dict)
-    readings: list[Reading] = field(default_factory=list)
-    failure: Failure | None = None
-    is_weak_failure: bool = False
-
-    def learn(self, version: str, model: str, settings: Mapping[str, str], is_weak: bool) -> None:
-        """Takes what a line says of the start; what is weak only where nothing is known."""
-        if is_weak:
-            version, model = self.version or version, self.model or model
-            settings = dict(settings) | self.settings
-        self.version, self.model = version or self.version, model or self.model
-        self.settings.update(settings)
-
-    def fail(self, kind: str, message: str, line: int, is_weak: bool) -> None:
-        """Takes why it ends, unless that is known already; the engine's own words come before anyone's."""
-        known = self.failure
-        is_better = known is not None and known.kind == kind and self.is_weak_failure and not is_weak
-        if known is None or known.says_less_than(kind) or is_better:
-            closed = message.removesuffix('"') if message.count('"') % 2 else message
-            self.failure, self.is_weak_failure = Failure(kind=kind, message=closed, line=line), is_weak
-
-    def printed(self, rank: str) -> bool:
-        """Whether the model's own figures have come already, from *rank* or from any where that has no name."""
-        return any(r.name not in _BEFORE_A_START and r.rank.startswith(rank) for r in self.readings)
 
 
 def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readings:
@@ -95,9 +54,9 @@ def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readi
     return Readings(starts=starts, lines=number, cut=bool(stream.read(1)))
 
 
-def _with_memory(drafts: Iterable[_Draft]) -> list[_Draft]:
+def _with_memory(drafts: Iterable[Draft]) -> list[Draft]:
     """Those that print something about memory. What only names itself is the one before it, pasted out of order."""
-    kept: list[_Draft] = []
+    kept: list[Draft] = []
     for draft in drafts:
         if draft.readings or draft.failure:
             kept.append(draft)
@@ -121,28 +80,33 @@ class _Collector:
                 self._by_word.setdefault(found.word, []).append((found, of))
         self._engines = {of.engine for of in formats}
         self._speaks = {word: of.engine for of in formats for word in of.words}
+        self._look = lru_cache(maxsize=_KEPT_LINES)(self._look_at)
         self._known = frozenset(self._by_word) | frozenset(self._speaks)
         self._speaking = ""
         self._tried = 0
-        self._ahead: tuple[Format, _Draft] | None = None
+        self._ahead: tuple[Format, Draft] | None = None
         self._before: deque[tuple[str, frozenset[str]]] = deque(maxlen=_MAX_PIECES)
-        self.drafts: list[_Draft] = []
+        self.drafts: list[Draft] = []
 
     def feed(self, number: int, line: str) -> None:
         """Takes what *line* says, and what it completes of the lines before it."""
-        every = self._known.intersection(_WORD.findall(line))
-        words = every & self._by_word.keys()
-        if heard := every & self._speaks.keys():
-            self._speaking = self._speaks[min(heard)]
+        words, speaking, matches = self._look(line)
+        self._speaking = speaking or self._speaking
         if _OWN_LINE.match(line):
             self._before.clear()
-        for found, of, match in self._matches(line, words):
+        for found, of, match in matches:
             self._take(found, of, match, number)
         if self._before and self._tried < _MAX_BROKEN:
             self._tried += 1
             self._complete(line, words, number)
         if line.strip():
             self._before.append((line, words))
+
+    def _look_at(self, line: str) -> tuple[frozenset[str], str, Sequence[_Found]]:
+        """The words of *line* that are known, whose engine they show to speak, and every format in it."""
+        every = self._known.intersection(_WORD.findall(line))
+        words, heard = every & self._by_word.keys(), every & self._speaks.keys()
+        return words, self._speaks[min(heard)] if heard else "", self._matches(line, words) if words else ()
 
     def _complete(self, line: str, words: Set[str], number: int) -> None:
         """What *line* is the end of. A terminal cuts anywhere, a mail program between words."""
@@ -162,7 +126,7 @@ class _Collector:
                     self._take(found, of, match, number)
                     taken.add(id(found))
 
-    def _matches(self, text: str, words: Iterable[str]) -> list[tuple[Pattern, Format, re.Match[str]]]:
+    def _matches(self, text: str, words: Iterable[str]) -> list[_Found]:
         """Everything in *text* that has one of *words*, in the order in which it stands there."""
         found = [
             (found, of, match)
@@ -197,7 +161,7 @@ class _Collector:
             is_weak = found.is_weak or of.is_anyones
             draft.fail(found.fails, match.string[match.start() :][:_MESSAGE_CHARACTERS].strip(), number, is_weak)
 
-    def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> _Draft:
+    def _draft(self, found: Pattern, of: Format, readings: Sequence[Reading], rank: str, number: int) -> Draft:
         """The start that this line belongs to. A mere setting in another engine's log may be of one that is to come."""
         engine = found.engine or of.engine
         current = self.drafts[-1] if self.drafts else None
@@ -222,13 +186,13 @@ class _Collector:
             current.engine = found.engine
         return current
 
-    def _announce(self, of: Format, engine: str, number: int) -> _Draft:
+    def _announce(self, of: Format, engine: str, number: int) -> Draft:
         """What another engine says of itself before its own start, such as its version; nothing comes of it alone."""
         if self._ahead is None or self._ahead[0] is not of:
-            self._ahead = of, _Draft(engine=engine, line=number)
+            self._ahead = of, Draft(engine=engine, line=number)
         return self._ahead[1]
 
-    def _announced(self, of: Format) -> _Draft | None:
+    def _announced(self, of: Format) -> Draft | None:
         """The start that *of* has announced, begun."""
         if self._ahead is None or self._ahead[0] is not of or len(self.drafts) >= MAX_STARTS:
             return None
@@ -236,12 +200,12 @@ class _Collector:
         self.drafts.append(draft)
         return draft
 
-    def _variant(self, of: Format, current: _Draft) -> bool:
+    def _variant(self, of: Format, current: Draft) -> bool:
         """Whether *current* is of a variant of the engine *of*, which has no format of its own."""
         return current.engine not in self._engines and any(p.engine == current.engine for p in of.patterns)
 
-    def _new(self, engine: str, number: int, before: _Draft | None) -> _Draft:
-        draft = _Draft(engine=engine, line=number)
+    def _new(self, engine: str, number: int, before: Draft | None) -> Draft:
+        draft = Draft(engine=engine, line=number)
         if before is not None:
             draft.version, draft.engine = before.version, before.engine
             draft.settings = {key: before.settings[key] for key in ("device",) if key in before.settings}

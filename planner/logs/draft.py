@@ -1,0 +1,51 @@
+"""A start that is being read: what its lines say of it so far, the engine's own words before anyone's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from planner.logs.readings import Failure, Reading
+
+_BEFORE_A_START = {
+    *("free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"),
+    *("laid_weights", "laid_cache", "laid_compute", "total", "file", "projected"),
+    *("offloaded", "offloadable"),
+}
+"""What an engine prints before it loads a model for good: of the card, and of a trial that allocates nothing."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A start that is being read."""
+
+    engine: str
+    line: int
+    version: str = ""
+    last: str = ""
+    model: str = ""
+    has_begun: bool = False
+    is_launched: bool = False
+    is_anyones: bool = False
+    settings: dict[str, str] = field(default_factory=dict)
+    readings: list[Reading] = field(default_factory=list)
+    failure: Failure | None = None
+    is_weak_failure: bool = False
+
+    def learn(self, version: str, model: str, settings: Mapping[str, str], is_weak: bool) -> None:
+        """Takes what a line says of the start; what is weak only where nothing is known."""
+        if is_weak:
+            version, model = self.version or version, self.model or model
+            settings = dict(settings) | self.settings
+        self.version, self.model = version or self.version, model or self.model
+        self.settings.update(settings)
+
+    def fail(self, kind: str, message: str, line: int, is_weak: bool) -> None:
+        """Takes why it ends, unless that is known already; the engine's own words come before anyone's."""
+        known = self.failure
+        is_better = known is not None and known.kind == kind and self.is_weak_failure and not is_weak
+        if known is None or known.says_less_than(kind) or is_better:
+            closed = message.removesuffix('"') if message.count('"') % 2 else message
+            self.failure, self.is_weak_failure = Failure(kind=kind, message=closed, line=line), is_weak
+
+    def printed(self, rank: str) -> bool:
+        """Whether the model's own figures have come already, from *rank* or from any where that has no name."""
+        return any(r.name not in _BEFORE_A_START and r.rank.startswith(rank) for r in self.readings)
