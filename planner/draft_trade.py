@@ -39,8 +39,9 @@ class DraftPoint:
     """One point of the picture: *max_context_tokens* of each user against *speedup*, that without a draft first.
 
     *draft_bytes* is what it takes of a device at the load asked for, *draft_request_bytes* the part of it that each
-    request keeps. *lost_tokens* of the longest context; ``None`` for either where memory sets no limit. *fits*: the
-    context and users asked for are still there. *tokens_per_s_user*: with the draft, by the speed model.
+    request keeps. The longest context is the model's own where memory has room for more; *lost_tokens* of it; ``None``
+    for either where memory sets no limit. *fits*: the context and users asked for are still there. *tokens_per_s_user*:
+    with the draft, by the speed model.
     """
 
     draft: str
@@ -133,17 +134,22 @@ def _drafting(
     )
 
 
+def _longest(found: Answer) -> int | None:
+    """What memory has room for, as far as the model was made for it or was asked to go; ``None`` without a limit."""
+    room, made_for = found.max_context_tokens, found.model_limit_tokens
+    return room if room is None or made_for is None else min(room, max(made_for, found.context_tokens))
+
+
 def _point(name: str, plain: Answer, own: Answer, worth: BatchSpeculation, warnings: tuple[str, ...]) -> DraftPoint:
-    lost = None
-    if plain.max_context_tokens is not None and own.max_context_tokens is not None:
-        lost = plain.max_context_tokens - own.max_context_tokens
+    before, after = _longest(plain), _longest(own)
+    lost = None if before is None or after is None else before - after
     return DraftPoint(
         draft=name,
         acceptance=worth.acceptance,
         draft_tokens=worth.draft_tokens,
         draft_bytes=own.total_bytes - plain.total_bytes,
         draft_request_bytes=own.kv_request_bytes - plain.kv_request_bytes,
-        max_context_tokens=own.max_context_tokens,
+        max_context_tokens=after,
         lost_tokens=lost,
         max_users=own.max_users,
         fits=own.fits,

@@ -33,10 +33,7 @@ def batch_speculation_text(
     """Faster or slower for all requests together, as if it did where it does not fit or has other words than the model;
     where the time of a pass goes."""
     overhead = speculation_overhead()
-    first = (
-        f"{_word(result.speedup)} for {counted(result.users, 'request')} together: {_range(result)} times the speed "
-        "without a draft."
-    )
+    first = f"{_word(result.speedup)} for {_requests(result.users)}: {_range(result)} times the speed without a draft."
     return "\n".join(
         [
             if_it_did(if_words_were_same(first, same_words), fits),
@@ -57,6 +54,10 @@ def batch_speculation_text(
             "is." + (" Their drafts were chains: of trees too little is published." if _is_tree(result) else ""),
         ]
     )
+
+
+def _requests(users: int) -> str:
+    return "one request" if users == 1 else f"{users:,} requests together"
 
 
 def _is_tree(result: BatchSpeculation) -> bool:

@@ -235,3 +235,13 @@ def test_drafts_weighed_exit_as_the_plan_of_the_best_does(
     assert main([*words, "--context", f"{context}", "--json"]) == code
     points = json.loads(capsys.readouterr().out)
     assert max(points, key=lambda point: point["speedup"])["fits"] == (code == 0)
+
+
+def test_no_context_is_lost_beyond_what_the_model_was_made_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Four H100 have room for 600,000 tokens of a model of 131,072."""
+    words = "speculate --model llama-3.1-70b --device h100-sxm --tensor-parallel 4 --context 4096 --draft eagle=0.7"
+    assert main([*words.split(), "--json"]) == 0
+    plain, eagle = json.loads(capsys.readouterr().out)
+    assert plain["max_context_tokens"] == eagle["max_context_tokens"] == 131_072
+    assert eagle["lost_tokens"] == 0
+    assert eagle["draft_bytes"] > 0
