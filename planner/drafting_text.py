@@ -95,8 +95,12 @@ def _lost(plain: DraftPoint, best: DraftPoint, users: int) -> str:
     if best.lost_tokens is None or not plain.max_context_tokens:
         return ""
     if not best.lost_tokens:
-        return f" and takes no context: {plain.max_context_tokens:,} tokens stay for each of {users:,}"
-    return f" and takes {best.lost_tokens:,} of {plain.max_context_tokens:,} tokens of context for each of {users:,}"
+        return f" and takes no context: {plain.max_context_tokens:,} tokens stay{_each(users)}"
+    return f" and takes {best.lost_tokens:,} of {plain.max_context_tokens:,} tokens of context{_each(users)}"
+
+
+def _each(users: int) -> str:
+    return "" if users == 1 else f" for each of {users:,}"
 
 
 def _tokens(point: DraftPoint) -> str:
