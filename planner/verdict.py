@@ -25,6 +25,8 @@ from planner.deciding import Where
 from planner.records import dataclass
 from planner.units import format_bytes, words_for_tokens
 
+_REFUSES = "the engine would refuse to start"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -126,7 +128,7 @@ def _refused(answer: Answer) -> Verdict:
     """Memory holds the request, and the engine does not start all the same."""
     return Verdict(
         state=answer.state,
-        title="No: the engine would refuse to start",
+        title=f"No: {_REFUSES}",
         sentence=f"{_where(answer)}. {refusals(answer)[0]}",
         short="**does not start**",
     )
@@ -216,6 +218,10 @@ def _uncertain(answer: Answer) -> Verdict:
 def as_if(answer: Answer) -> str:
     """What stands before speeds and prices of what does not fit."""
     title = verdict(answer).title.removeprefix("No: ")
+    if answer.no_build:  # begins with the engine's name, as it is written
+        return f"{title}. These figures are as if it did run."
+    if title == _REFUSES:
+        return f"{refusals(answer)[0]} These figures are as if it did start."
     return f"{title[:1].upper()}{title[1:]}. These figures are as if it did fit."
 
 

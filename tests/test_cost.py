@@ -130,3 +130,18 @@ def test_what_does_not_fit_has_a_price_only_as_if_it_did(capsys: pytest.CaptureF
         assert "Note: The weights alone are 125.62 GiB too big. These figures are as if it did fit." in text
     main(("speculate", *words, "--batch", "1", "--draft", "ngram=0.7"))
     assert capsys.readouterr().out.startswith("It does not fit. If it did: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("llama-3.1-8b --device m4-max-128gb --engine vllm", "vLLM does not run on Apple M4 Max"),
+        ("llama-3.1-8b --device gaudi-2 --engine llama_cpp", "llama.cpp does not run on Intel Gaudi 2. These"),
+        ("falcon-mamba-7b --device l4 --engine vllm", "vLLM would refuse to start: max_num_seqs = 256 is more than"),
+    ],
+)
+def test_why_it_would_not_run_is_said_in_the_engines_own_name(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["speed", "--model", *words.split(), "--context", "2048"]) == 1
+    assert f"Note: {said}" in capsys.readouterr().out

@@ -22,6 +22,8 @@ ENOUGH = 400
 """Requests from which twenty and more lie beyond the 95th percentile."""
 HARDLY = 64
 """Requests hardly ever meet that come at less than one part in so many of the rate of a full server."""
+FEWEST_ARRIVALS = 10
+"""From fewer no rate is told: that of ten is known to a third."""
 MANY = 4
 """So many times the slots are enough requests for a server to be full for a while."""
 SAMPLE = 2_000
@@ -143,9 +145,9 @@ def most_taken(trace: Trace, server: Server, step_time: StepTime) -> float:
 
 
 def mean_rate(trace: Trace) -> float | None:
-    """Requests a second at which *trace* comes; ``None`` where all are there at once."""
+    """Requests a second at which *trace* comes; ``None`` where all are there at once, or too few to tell a rate."""
     span_s = trace.arrivals_s[-1] - trace.arrivals_s[0]
-    return (len(trace) - 1) / span_s if span_s > 0 else None
+    return (len(trace) - 1) / span_s if span_s > 0 and len(trace) >= FEWEST_ARRIVALS else None
 
 
 def full_rate(finishes: Sequence[int], slots: int) -> float:

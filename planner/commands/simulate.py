@@ -19,7 +19,7 @@ from planner.commands.shape import add_shape
 from planner.commands.steps import Steps, planned_steps, stated_steps
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.units import counted
+from planner.units import counted, counted_words
 
 _PROGRESS_STEP = 50_000
 MOST_SEEDS = 10_000
@@ -172,10 +172,19 @@ def _over_seeds(arguments: argparse.Namespace) -> int:
         print(to_json({"seeds": arguments.seeds, "throughput": throughput, "latency": latency}))
     else:
         print(
-            f"Refilled at once beside whole batches, over {counted(arguments.seeds, 'seed')}: "
-            f"{range_words(throughput)} times the throughput, mean latency {range_words(latency)} times lower."
+            f"Refilled at once beside whole batches, {_arriving(arguments)}: {range_words(throughput)} times the "
+            f"throughput, mean latency {range_words(latency)} times lower.\n"
+            f"Means over {counted(arguments.seeds, 'seed')}; in brackets the least and the most of a single one."
         )
     return DONE
+
+
+def _arriving(arguments: argparse.Namespace) -> str:
+    """The assumption on which the ratios depend most: how requests come, and whether a batch waits for them."""
+    if arguments.rate is None or arguments.at_once:
+        return "with all requests present at the start"
+    batch = "waits until it is full" if arguments.wait_to_fill else "takes what is there"
+    return f"with {counted_words(f'{arguments.rate:g}', 'request')}/s coming, where a whole batch {batch}"
 
 
 def _server(arguments: argparse.Namespace, steps: Steps) -> Server:

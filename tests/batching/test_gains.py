@@ -189,6 +189,10 @@ def test_the_command_gives_the_range_over_seeds(capsys: pytest.CaptureFixture[st
     assert main([*words, "5", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert (printed["throughput"]["mean"], printed["latency"]["high"]) == (found.throughput.mean, found.latency.high)
+    assert main([*words, "5"]) == 0
+    first, brackets = capsys.readouterr().out.splitlines()
+    assert "with 0.15 requests/s coming, where a whole batch waits until it is full: " in first
+    assert brackets == "Means over 5 seeds; in brackets the least and the most of a single one."
     assert main([*words, "0"]) == 2
 
 

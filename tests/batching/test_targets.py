@@ -12,7 +12,17 @@ from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.simulate import simulate
 from planner.batching.step_time import StepTime, affine_step_time
-from planner.batching.targets import FIRST_TOKEN, PACE, THROUGHPUT, Target, at_rate, full_rate, largest_rate, sustained
+from planner.batching.targets import (
+    FIRST_TOKEN,
+    PACE,
+    THROUGHPUT,
+    Target,
+    at_rate,
+    full_rate,
+    largest_rate,
+    mean_rate,
+    sustained,
+)
 from planner.batching.trace import Lengths, Trace, synthetic_trace
 from planner.errors import PlannerError
 
@@ -160,3 +170,10 @@ def test_a_pace_is_an_average_over_the_requests_of_a_split() -> None:
     trace = requests(100)
     stage = decode_stage(trace, SERVER, STEP_TIME, [0.0] * 100, Target(token_s=0.05))
     assert stage.mean_s <= 0.05 * mean(trace.output_tokens) * 2
+
+
+@pytest.mark.parametrize(("arrivals", "rate"), [(2, None), (9, None), (10, 2.0), (40, 2.0)])
+def test_a_few_arrivals_tell_no_rate(arrivals: int, rate: float | None) -> None:
+    ones = (1,) * arrivals
+    trace = Trace(arrivals_s=tuple(n / 2 for n in range(arrivals)), prompt_tokens=ones, output_tokens=ones)
+    assert mean_rate(trace) == rate
