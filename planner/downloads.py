@@ -1,13 +1,15 @@
 """Where the files of a model in one format are had: Ollama's library, a repository of GGUF files, or nowhere known."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from planner.addresses import bare_name
 from planner.errors import UnknownName
+from planner.ollama_tags import LATEST
 from planner.preset_files import PRESETS, load_toml
-from planner.presets import ModelPreset, find_model
+from planner.presets import ModelPreset, find_model, ollama_name
 
 _HUB_ADDRESS = "hf.co/"
 OF_THE_HUB = (
@@ -40,7 +42,8 @@ def ollama_tag(model: str, weights: str) -> str | None:
     if file := entry.get("files", {}).get(weights):
         return str(file)
     if base is not None and weights in _types(entry):
-        return f"{base}{entry.get('variant', '')}-{_ollama_type(weights)}"
+        stem = f"{base}{entry.get('variant', '')}-".removesuffix(f"{LATEST}-")
+        return f"{stem}{_ollama_type(weights)}"
     return base if entry.get("usual") == weights else None
 
 
@@ -133,17 +136,9 @@ def pulled(name: str) -> tuple[str, str]:
     for preset, known, usual in _repositories():
         if known == repository:
             return preset, weights.lower() or usual
-    family, colon, rest = name.partition(":")
-    parts = rest.split("-")
-    for length in range(len(parts), 0, -1):
-        base = family + colon + "-".join(parts[:length])
-        model = _tagged(base)
-        if model is None:
-            continue
-        entry = _library(base)
-        for weights in (*entry.get("files", ()), *_types(entry), entry.get("usual", "")):
-            if name == base or ollama_tag(model, weights) == name:
-                return model, entry.get("usual", USUAL) if name == base else weights
+    with suppress(UnknownName):
+        if tag := ollama_name(name):
+            return find_model(tag.preset).name, tag.weights or usual_type(tag.preset) or USUAL
     return name, USUAL
 
 
@@ -162,13 +157,6 @@ def _repositories() -> Iterator[tuple[str, str, str]]:
     for maker in _data()["hub"].values():
         usual = USUAL if maker.get("tagged", True) else maker["weights"][0]
         yield from ((preset, repository, usual) for preset, repository in maker["models"].items())
-
-
-def _tagged(tag: str) -> str | None:
-    """The preset that has *tag*, which names no type."""
-    known: str | None = next((model for model, base in _data()["ollama"]["tags"].items() if base == tag), None)
-    preset = _preset(tag)
-    return known or (preset.name if preset and tag in preset.aliases else None)
 
 
 def _base_tag(model: str) -> str | None:

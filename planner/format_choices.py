@@ -123,17 +123,16 @@ def _as_in_library(scheme: QuantScheme, architecture: Architecture) -> QuantSche
 
 
 def _library_name(name: str, architecture: Architecture) -> OllamaName | None:
-    """*name* where it is Ollama's for *architecture*, and not the preset's own."""
+    """*name* where it is Ollama's for *architecture*, and not the preset's own alone."""
     bare = bare_name(name)
     if not bare or "/" in bare:
         return None
     try:
-        preset = presets.find_model(bare)
+        preset, found = presets.find_model(bare), presets.ollama_name(bare)
+        is_of_it = found is not None and presets.find_model(found.preset) == preset
     except UnknownName:
         return None
-    own = (preset.name, preset.title, *(alias for alias in preset.aliases if ":" not in alias))
-    is_own = bare.lower() in map(str.lower, own)
-    return None if is_own or preset.name != architecture.name else presets.ollama_name(bare)
+    return found if is_of_it and preset.name == architecture.name else None
 
 
 def sixteen_bit(architecture: Architecture) -> NumberFormat:

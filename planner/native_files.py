@@ -8,6 +8,8 @@ from planner.format_presets import find_mix, mix_names
 from planner.formats import CHECKPOINT, NumberFormat, QuantScheme
 
 READ_GGUF = ("llama_cpp", "ik_llama_cpp", "ollama")
+TO_HALVE, HALVED = "fp32", "bf16"
+"""Checkpoints in 32 bit are made this while they are loaded, by engines that read them."""
 FEW_BITS = 8
 """A checkpoint with weights of fewer bits than this was trained or tuned for them."""
 
@@ -59,10 +61,15 @@ def converted_file(engine: str, architecture: Architecture) -> tuple[str | None,
 def tried_names(engine: str, architecture: Architecture, weights: Sequence[str]) -> tuple[str, ...]:
     """*weights* as they are tried for one model: as published stands for the files that hold it so.
 
-    Beside such a file none that rounds it again to as many bits or more is worth having.
+    Beside such a file none that rounds it again to as many bits or more is worth having. A checkpoint in 32 bit is
+    served in 16: beside other formats that is tried as well.
     """
-    if engine not in READ_GGUF or CHECKPOINT not in weights:
+    if CHECKPOINT not in weights:
         return tuple(weights)
+    if engine not in READ_GGUF:
+        first = weights.index(CHECKPOINT) + 1
+        halved = (HALVED,) if architecture.stored_as == TO_HALVE and len(weights) > 1 else ()
+        return tuple(dict.fromkeys((*weights[:first], *halved, *weights[first:])))
     native = native_names(engine, architecture)
     published = published_format(architecture) if native else None
     rest = (name for name in weights if name != CHECKPOINT)

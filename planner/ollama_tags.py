@@ -12,15 +12,20 @@ from planner.errors import UnknownName
 from planner.records import dataclass
 from planner.units import shorten
 
-_QUANTIZED = re.compile(r"(.+?)-((?:i?q\d\w*)|fp16|f16|bf16)")
+_QUANTIZED = re.compile(r"(?:(.+?)-)?((?:i?q\d\w*)|fp16|f16|bf16)")
 _MLX = re.compile(r"(?:^|-)(?:mlx|mxfp8|nvfp4)(?:-|$)")
 _FULL = {"f16": "fp16"}
 _SHOWN = 12
+LATEST = "latest"
+"""The tag of a name without one; of a model of one size the only one that names no quantisation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OllamaName:
-    """*preset* is the alias that a preset has, ``llama3.1:8b``; *weights* what the tag says of them, "" for nothing."""
+    """*preset* is the alias that a preset has, ``llama3.1:8b``; *weights* what the tag says of them, "" for nothing.
+
+    Of a stem whose model no tag stands for any more *preset* is the preset's own name.
+    """
 
     preset: str
     weights: str = ""
@@ -39,7 +44,7 @@ def read_tag(
     if not known or "/" in name:
         return None
     library = library or {}
-    if tag in ("", "latest"):
+    if tag in ("", LATEST):
         latest = library.get("latest")
         if latest is None:
             raise UnknownName(f"{family} without a tag is none of the presets; name one of {_listed(family, known)}.")
@@ -54,7 +59,9 @@ def read_tag(
         )
     weights = ""
     if tag not in known and (match := _QUANTIZED.fullmatch(tag)):
-        tag, weights = match[1], _FULL.get(match[2], match[2])
+        tag, weights = match[1] or LATEST, _FULL.get(match[2], match[2])
+    if weights and (older := _usual(tag, library.get("models", {}))):
+        return _checked(name, OllamaName(preset=older, weights=weights), formats)
     usual = tag if tag in known else _usual(tag, library.get("stems" if weights else "same", {}))
     if usual is None:
         begins = max((each for each in known if tag.startswith(f"{each}-")), key=len, default="")
@@ -63,9 +70,15 @@ def read_tag(
             f"Model {shorten(name)!r} is not known: of Ollama's {family} there are {_listed(family, known)}, each with "
             f"or without a quantisation such as -q4_K_M.{nearest}"
         )
-    if weights and weights not in formats:
-        raise UnknownName(f"{shorten(name)!r} asks for weights in {weights}, which is not known; see kvbudget formats.")
-    return OllamaName(preset=f"{family}:{usual}", weights=weights)
+    return _checked(name, OllamaName(preset=f"{family}:{usual}", weights=weights), formats)
+
+
+def _checked(name: str, found: OllamaName, formats: Collection[str]) -> OllamaName:
+    if found.weights and found.weights not in formats:
+        raise UnknownName(
+            f"{shorten(name)!r} asks for weights in {found.weights}, which is not known; see kvbudget formats."
+        )
+    return found
 
 
 def _usual(tag: str, others: Mapping[str, list[str]]) -> str | None:

@@ -1,13 +1,15 @@
 """Which formats are worth trying, by engine and device, and what a model in one of them is pulled by."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from planner import presets
 from planner.deployment import Device
 from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.engines import ENGINES
+from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
-from planner.native_files import READ_GGUF, tried_names
+from planner.native_files import HALVED, READ_GGUF, TO_HALVE, tried_names
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 AWQ = "int4-g128-asym"
@@ -56,7 +58,8 @@ def preset_names(engine: str, preset: presets.ModelPreset, weights: Sequence[str
 
 def how_to_get(engine: str, model: str, weights: str) -> str:
     """What *engine* pulls *model* in *weights* by; empty where that is not known."""
-    if weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) and engine not in READ_GGUF:
+    loaded = weights in (CHECKPOINT, MADE_WHILE_LOADING.get(engine)) or _is_halved(model, weights)
+    if loaded and engine not in READ_GGUF:
         found = hub_id(model)
         return found if "/" in found else ""
     if engine in ("ollama", MINIMUM):
@@ -65,3 +68,11 @@ def how_to_get(engine: str, model: str, weights: str) -> str:
     if engine in ("llama_cpp", "ik_llama_cpp"):
         return repository or ""
     return checkpoint_id(model, weights) or ""
+
+
+def _is_halved(model: str, weights: str) -> bool:
+    """Whether it is the checkpoint itself, loaded in 16 bit though stored in 32."""
+    if weights == HALVED:
+        with suppress(UnknownName):
+            return presets.load_preset(model).stored_as == TO_HALVE
+    return False

@@ -13,7 +13,7 @@ from planner.budget import MemoryBudget, RankBudget, State, budget_for, on_devic
 from planner.capacity import max_context_tokens, max_users
 from planner.choices import Choices, Chosen, choose, choose_cards
 from planner.deciding import Deciding, deciding
-from planner.deployment import CPU, Device
+from planner.deployment import CPU, Device, Workload
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
@@ -108,7 +108,8 @@ def models_for(choices: Choices, weights: Sequence[str], first_only: bool = Fals
 
 
 def check_device(choices: Choices) -> Device:
-    """The smallest device of *choices*, so that a wrong name is said once and not for every model."""
+    """The smallest device of *choices*, so that a wrong name or figure is said once and not for every model."""
+    Workload(context_tokens=1 if choices.context is None else choices.context, users=choices.users)
     cards = choose_cards(choices)
     for device in cards:
         if not runs_on(choices.engine, device):

@@ -192,3 +192,22 @@ def test_a_nominal_class_is_not_tried_in_types_that_decide_by_tensor(capsys: pyt
 def test_what_cannot_be_asked_is_said(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["which", *words]) == 2
     assert words[-1].split("_")[0] in capsys.readouterr().err.lower()
+
+
+@pytest.mark.parametrize("figure", [("--context", "0"), ("--context", "-5"), ("--users", "0"), ("--users", "-1")])
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("which", "--device", "rtx-4060"),
+        ("which", "--device", "rtx-4060", "--all"),
+        ("which", "--model", "qwen3-8b"),
+        ("which", "--model", "qwen3-8b", "--device", "rtx-4060"),
+        ("plan", "--model", "qwen3-8b", "--device", "rtx-4060"),
+    ],
+)
+def test_an_impossible_figure_is_refused_by_every_question(
+    question: tuple[str, ...], figure: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*question, *figure]) == 2
+    name, value = figure
+    assert capsys.readouterr().err.startswith(f"{name.removeprefix('--')} = {value} is not possible: ")

@@ -6,16 +6,19 @@ import pytest
 
 from planner import presets
 from planner.answer import answer
+from planner.budget import State
 from planner.choices import Choices, choose
 from planner.downloads import gguf_repository, pulled
+from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
-from planner.native_files import native_names, published_format, tried_names
+from planner.launch import launch, parse_launch
+from planner.native_files import READ_GGUF, native_names, published_format, tried_names
 from planner.paced import paced
 from planner.picks import picks_for
 from planner.speed.work import weight_bytes_read
 from planner.table import table
-from planner.tried_formats import default_weights
+from planner.tried_formats import default_weights, how_to_get
 from planner.units import MIB
 from planner.which import files_for, match_quality
 
@@ -118,3 +121,36 @@ def test_a_table_has_the_nearest_file_type_in_place_of_such_a_format() -> None:
         *(("qwen3-8b", name) for name in ("fp16", "q8_0", "iq4_xs")),
         *(("7b-class", name) for name in ("fp16", "int8", "q8_0", "int4-g128")),
     ]
+
+
+IN_32_BIT = [p.name for p in presets.models() if presets.load_preset(p.name).stored_as == "fp32"]
+
+
+@pytest.mark.parametrize("model", IN_32_BIT)
+def test_a_checkpoint_in_32_bit_is_tried_in_16_too(model: str) -> None:
+    """Engines that read it make it so while they load; 16 bits of each parameter are half of it."""
+    architecture = presets.load_preset(model)
+    for engine in ENGINES:
+        tried = tried_names(engine, architecture, default_weights(engine))
+        assert ("bf16" in tried) == (engine not in READ_GGUF)
+        assert tried_names(engine, architecture, (CHECKPOINT,)) == ((CHECKPOINT,) if "bf16" in tried else ())
+    found = {match.weights: match for match in files_for(Choices(model=model, memory="96GiB"), architecture)}
+    assert found["bf16"].weights_bytes == found[CHECKPOINT].weights_bytes / 2
+    assert how_to_get("vllm", model, "bf16") == how_to_get("vllm", model, CHECKPOINT)
+
+
+def test_gemma_2_9b_is_taken_in_16_bit_by_a_card_that_holds_it_so() -> None:
+    """9.24 × 10⁹ parameters are 18.5 GB in 16 bit and 37 GB in 32; the card has 32."""
+    found = files_for(Choices(model="gemma-2-9b", device="rtx-5090"), presets.load_preset("gemma-2-9b"))
+    assert next(match.weights for match in found if match.state is State.FITS) == "bf16"
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "lmdeploy", "transformers"])
+@pytest.mark.parametrize("weights", ["bf16", "fp16"])
+def test_a_command_says_that_32_bit_are_loaded_in_16_and_is_read_so(engine: str, weights: str) -> None:
+    choices = Choices(model="gemma-2-9b", memory="80GiB", engine=engine, weights=weights, context=4096)
+    written = launch(choices, choose(choices))
+    assert written is not None
+    assert "google/gemma-2-9b" in written.text
+    again = parse_launch(engine, written.text, Choices(model="", memory="80GiB"))
+    assert (again.model, again.weights) == ("google/gemma-2-9b", weights)

@@ -9,9 +9,10 @@ from planner import presets
 from planner.answer import answer
 from planner.choices import Choices, choose
 from planner.cli import main
-from planner.downloads import pull_name, pulled, usual_type
+from planner.downloads import ollama_tag, pull_name, pulled, usual_type
 from planner.errors import UnknownName
 from planner.format_choices import named_file
+from planner.format_presets import formats, mix_names
 from planner.library_names import meant_by
 from planner.model_files import load_model
 from planner.preset_files import PRESETS
@@ -70,7 +71,7 @@ def test_a_name_of_two_models_is_the_engines(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize("name", sorted(set(LIBRARY) - {"provenance"}))
 def test_every_name_and_tag_of_the_library_leads_to_a_preset(name: str) -> None:
     library = LIBRARY[name]
-    assert set(library) <= {"latest", "same", "stems", "files"}
+    assert set(library) <= {"latest", "same", "stems", "models", "files"}
     for tag, (own, weights) in library.get("files", {}).items():
         found = ollama_name(f"{name}:{tag}")
         assert found is not None
@@ -82,6 +83,8 @@ def test_every_name_and_tag_of_the_library_leads_to_a_preset(name: str) -> None:
         assert find_model(name)
     for tag, others in library.get("same", {}).items():
         assert {find_model(f"{name}:{other}").name for other in others} == {find_model(f"{name}:{tag}").name}
+    for model, stems in library.get("models", {}).items():
+        assert {find_model(f"{name}:{stem}-q4_K_M").name for stem in stems} == {model}
     for tag, stems in library.get("stems", {}).items():
         for stem in stems:
             found = ollama_name(f"{name}:{stem}-q4_K_M")
@@ -97,6 +100,10 @@ def test_every_name_and_tag_of_the_library_leads_to_a_preset(name: str) -> None:
         ("mistral:7b-instruct-v0.3-fp16", "mistral-7b-v0.3", "fp16"),
         ("gemma3:27b-it-q4_K_M", "gemma-3-27b", "q4_k_m"),
         ("llava:7b-v1.6-mistral-q4_0", "llava-v1.6-mistral-7b", "q4_0"),
+        ("qwen3:30b-a3b-q4_K_M", "qwen3-30b-a3b", "q4_k_m"),
+        ("qwen3:30b-a3b-instruct-2507-q4_K_M", "qwen3-30b-a3b-2507", "q4_k_m"),
+        ("qwen3-coder-next:q4_K_M", "qwen3-coder-next", "q4_k_m"),
+        ("glm-4.7-flash:bf16", "glm-4.7-flash", "bf16"),
     ],
 )
 def test_a_full_tag_is_a_model_and_a_format(name: str, preset: str, weights: str) -> None:
@@ -134,7 +141,36 @@ def test_every_tag_with_ollama_is_its_own_file_or_said_to_be_unknown(tag: str) -
     assert note.startswith(
         f"For {tag} Ollama pulls the file " if usual else f"Which file Ollama pulls for {tag} is not"
     )
-    assert named_file(tag, model, "llama_cpp") == named_file(model.name, model, "ollama") == (None, "")
+    assert named_file(tag, model, "llama_cpp") == (None, "")
+
+
+def test_a_preset_s_own_name_is_a_file_only_where_the_library_has_that_name() -> None:
+    """By `command-r-plus` Ollama pulls its own file; `llama-3.1-8b` is no name of its library."""
+    own = {preset.name: found for preset in presets.models() if (found := ollama_name(preset.name)) is not None}
+    assert {"command-r-plus", "dbrx", "deepseek-v3", "glm-4.7-flash", "qwen3-coder-next"} <= set(own)
+    for preset in presets.models():
+        model = load_preset(preset.name)
+        found = own.get(preset.name)
+        usual = None if found is None else usual_type(found.preset)
+        assert named_file(preset.name, model, "ollama")[0] == usual
+        assert named_file(preset.name, model, "vllm") == (None, "")
+
+
+def test_every_tag_that_is_proposed_is_read_as_the_same_file() -> None:
+    """Whatever the product prints for `ollama pull`, a plan by that name is of the same model and weights."""
+    tags = {
+        (preset.name, weights): tag
+        for preset in presets.models()
+        for weights in (*mix_names(), *formats())
+        if (tag := ollama_tag(preset.name, weights)) is not None
+    }
+    assert len(tags) > 2000
+    wrong = []
+    for (name, weights), tag in tags.items():
+        model = load_preset(tag)
+        if (model.name, named_file(tag, model, "ollama")[0]) != (name, weights):
+            wrong.append(tag)
+    assert not wrong
 
 
 def test_a_plan_with_ollama_says_which_file_it_counts(capsys: pytest.CaptureFixture[str]) -> None:

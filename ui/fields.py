@@ -11,6 +11,7 @@ from ui.address import NOTES
 
 T = TypeVar("T")
 
+_LISTED = 3
 _TOLD = "_fields_told"
 _KEPT = "_fields_kept"
 """What each field said last, and on which page: another page that asks the same starts from it."""
@@ -112,6 +113,30 @@ def slider(key: str, label: str, default: int, least: int, most: int, **more: An
     return _keep(key, found)
 
 
+def several(key: str, label: str, options: Sequence[str], default: Sequence[str], **more: Any) -> list[str]:
+    """Any number of many."""
+    name_unknown(key, options)
+    found: list[str] = st.multiselect(
+        label,
+        list(options),
+        default=list(default),
+        key=key,
+        filter_mode="contains",
+        bind="query-params",
+        on_change=forget_notes,
+        **more,
+    )
+    return found
+
+
+def name_unknown(key: str, options: Sequence[str]) -> None:
+    """Before a field for several is drawn: what a link asks for beside *options* is left out, and said."""
+    unknown = [asked for asked in st.query_params.get_all(key) if asked not in options]
+    if unknown and _is_first(key):
+        listed = ", ".join(map(_quoted, unknown[:_LISTED])) + (" …" if len(unknown) > _LISTED else "")
+        _tell(key, f"This link asked for **{key}** = {listed}, which is not known; it is left out.")
+
+
 def _begin(key: str, default: object, possible: Callable[[str], bool]) -> None:
     """Before a field is drawn: a link's value is checked, and what another page said is taken over.
 
@@ -140,19 +165,32 @@ def forget_notes() -> None:
 def _check(key: str, default: object, possible: Callable[[str], bool]) -> None:
     """Says it once, above the page, when a link asks for what cannot be; the field itself then takes its default."""
     asked = st.query_params.get(key)
-    told: set[str] = st.session_state.setdefault(_TOLD, set())
-    if asked is None or key in st.session_state or key in told:
+    if asked is None or not _is_first(key):
         return
     try:
         fine = possible(asked)
     except ValueError:
         fine = False
     if not fine:
-        told.add(key)
-        quoted = f"`{shorten(asked).replace('`', '’')}`" if asked else "nothing"
-        note = f"This link asked for **{key}** = {quoted}, which is not possible; it is back at {_shown(default)}."
-        st.session_state[NOTES] = [*st.session_state.get(NOTES, []), note]
-        st.rerun()
+        said = f"This link asked for **{key}** = {_quoted(asked)}, which is not possible; "
+        _tell(key, f"{said}it is back at {_shown(default)}.")
+
+
+def _is_first(key: str) -> bool:
+    """Whether a link may still be asked what it says of a field: not once that was drawn, or was told of."""
+    told: set[str] = st.session_state.setdefault(_TOLD, set())
+    return key not in st.session_state and key not in told
+
+
+def _tell(key: str, note: str) -> None:
+    """Once, above the page, which starts anew for it."""
+    st.session_state[_TOLD].add(key)
+    st.session_state[NOTES] = [*st.session_state.get(NOTES, []), note]
+    st.rerun()
+
+
+def _quoted(asked: str) -> str:
+    return f"`{shorten(asked).replace('`', '’')}`" if asked else "nothing"
 
 
 def _shown(default: object) -> str:

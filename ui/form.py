@@ -14,7 +14,8 @@ from planner.choices import Choices
 from planner.deployment import CPU
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
-from planner.formats import NumberFormat
+from planner.formats import CHECKPOINT, NumberFormat
+from planner.library_names import OLLAMA
 from planner.native_files import READ_GGUF
 from planner.profile_files import profile_paths
 from ui.words import AS_PUBLISHED
@@ -222,7 +223,11 @@ def _overhead(fields: State) -> str | None:
 def _weights(fields: State) -> str | None:
     if fields["weights"] == OTHER:
         return fields["weights_format"]
-    return None if fields["weights"] == AS_PUBLISHED else fields["weights"]
+    if fields["weights"] != AS_PUBLISHED:
+        return str(fields["weights"])
+    # Some presets' own names are Ollama's too, which pulls a file of its library by them.
+    name = model_names().get(fields["model"])
+    return CHECKPOINT if fields["engine"] == OLLAMA and name is not None and presets.ollama_name(name) else None
 
 
 def _draft(fields: State) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     yield from ("--session-len", str(chosen.workload.context_tokens))
     if deployment.tensor_parallel > 1:
         yield from ("--tp", str(deployment.tensor_parallel))
-    yield from SPELLING.options(choices, deployment)
+    yield from SPELLING.options(choices, chosen)
     yield from setting_options(deployment, VALUES)
 
 
@@ -45,15 +45,15 @@ def parse(text: str, like: Choices) -> Choices:
     flags |= dict.fromkeys(("--backend", "--model-format"), "ignored")
     beside, beside_switches = ignored("lmdeploy")
     flags, switches = flags | beside, {"--enable-prefix-caching": "ignored=1"} | beside_switches
-    found = replace(like, engine="lmdeploy", set=())
+    loads, found = "", replace(like, engine="lmdeploy", set=())
     for name, value in options_of(words, flags, switches):
         match name:
             case "":
-                found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
+                loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
             case "ignored":
                 pass
             case "--dtype":
-                found = replace(found, **SPELLING.said({name: value}))  # type: ignore[arg-type]
+                found = replace(found, **SPELLING.said({name: value}, loads))  # type: ignore[arg-type]
             case _ if name.startswith("set."):
                 found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
             case _:

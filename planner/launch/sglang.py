@@ -77,7 +77,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     if attends_apart(deployment):
         yield "--enable-dp-attention"
     spelling = SPELLING if deployment.settings.rule("names_16_bit_caches") else BY_DTYPE
-    yield from spelling.options(choices, deployment)
+    yield from spelling.options(choices, chosen)
     yield from _drafts(choices, deployment)
     yield from _settings(deployment.settings)
     yield from several_options(deployment)
@@ -130,7 +130,7 @@ def parse(text: str, like: Choices) -> Choices:
     beside, beside_switches = ignored("sglang")
     flags, switches = flags | beside, switches | beside_switches
     found, sizes = replace(like, engine="sglang", set=()), dict.fromkeys(SPLITS.values(), 1)
-    shares, draft, stored = False, "", dict[str, str]()
+    shares, draft, stored, loads = False, "", dict[str, str](), ""
     for name, value in options_of(words, flags, switches):
         if name == "draft":
             draft = value
@@ -149,12 +149,12 @@ def parse(text: str, like: Choices) -> Choices:
         elif name in SPELLING.flags:
             stored[name] = value
         elif name == "model":
-            found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
+            loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         elif name == "context":
             found = replace(found, context=whole_number(value, name))
         else:
             raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")
-    found = replace(found, **SPELLING.said(stored))  # type: ignore[arg-type]
+    found = replace(found, **SPELLING.said(stored, loads))  # type: ignore[arg-type]
     return _split(_with_draft(found, draft) if draft else found, sizes, shares)
 
 

@@ -1,10 +1,13 @@
 """How an engine's command says in what the model, its cache and its drafts are stored, and what it says read back."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
+from planner import presets
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.downloads import checkpoint_id, hub_id, stored_as
+from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
 from planner.launch.base import known_name, option_of
 from planner.records import dataclass
@@ -12,8 +15,10 @@ from planner.records import dataclass
 STANDS_FOR, IN = "CHECKPOINT-OF-", "-IN-"
 """What stands for a checkpoint that is not known: no such repository exists, so that nothing else is loaded."""
 CACHE, DTYPE, WEIGHTS = "--kv-cache-dtype", "--dtype", "--quantization"
-FULL, PLAIN = "fp32", ("bf16", "fp16", "fp32")
+FULL, HALF, PLAIN = "fp32", "bf16", ("bf16", "fp16", "fp32")
 """Numbers in full, and all that are not quantised: weights and cache are loaded in one of them alike."""
+
+_HALVES = {"bf16": "bfloat16", "fp16": "float16"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +38,22 @@ class Spelling:
     @property
     def made(self) -> Mapping[str, str]:
         """Formats of weights that any checkpoint is loaded in."""
-        return {**self.weights, **self.dtypes}
+        return {**self.weights, **self.dtypes, HALF: _HALVES[HALF]}
 
     @property
     def flags(self) -> dict[str, str]:
         """The options by themselves, as ``said`` wants them."""
         return {option: option for option in (CACHE, DTYPE, WEIGHTS)}
 
-    def options(self, choices: Choices, deployment: Deployment) -> Iterator[str]:
+    def options(self, choices: Choices, chosen: Chosen) -> Iterator[str]:
         """The words for the cache that was asked for, and for weights that the engine makes."""
+        deployment = chosen.deployment
         cache, weights = deployment.kv_cache_k.name, deployment.weights.name
         is_asked = bool(choices.kv_cache or choices.kv_cache_k)
         if weights in self.dtypes:
             yield from (DTYPE, self.dtypes[weights])
+        elif weights == HALF != chosen.architecture.stored_as:
+            yield from (DTYPE, _HALVES[HALF])
         elif is_asked and cache in self.dtypes and cache != FULL:
             yield from (DTYPE, self.dtypes[cache])
         if is_asked and cache not in self.dtypes:
@@ -63,12 +71,14 @@ class Spelling:
                 f"{title} keeps both in {FULL}, or neither."
             )
 
-    def said(self, options: Mapping[str, str]) -> dict[str, str]:
-        """What ``flags`` say of a plan, in any order; what is no choice of ours is left to the checkpoint."""
+    def said(self, options: Mapping[str, str], loads: str = "") -> dict[str, str]:
+        """What ``flags`` say of what a command *loads*, in any order; what is no choice of ours is the checkpoint's."""
         found: dict[str, str] = {}
         dtypes = {theirs: ours for ours, theirs in self.dtypes.items()} | {"half": "fp16", "float": FULL}
         if (ours := dtypes.get(options.get(DTYPE, ""))) is not None:
             found = {"kv_cache": ours, "weights": FULL} if ours == FULL else {"kv_cache": ours}
+        if (halved := halved_by(options.get(DTYPE, ""), loads)) is not None:
+            found["weights"] = halved
         if (value := options.get(CACHE, "auto")) != "auto":
             known = {theirs: ours for ours, theirs in self.caches.items()} | dict(self.read)
             found["kv_cache"] = known_name(known, value, CACHE)
@@ -76,6 +86,20 @@ class Spelling:
         if (value := options.get(WEIGHTS, "")) in made:
             found["weights"] = made[value]
         return found
+
+
+def halved_by(dtype: str, loads: str) -> str | None:
+    """The format of the weights of what a command *loads*, where that is stored in 32 bit and *dtype* has 16.
+
+    >>> halved_by("bfloat16", "google/gemma-2-9b"), halved_by("half", "gemma-2-9b"), halved_by("bfloat16", "qwen3-8b")
+    ('bf16', 'fp16', None)
+    """
+    ours = {theirs: ours for ours, theirs in _HALVES.items()} | {"half": "fp16"}
+    found = of_checkpoint(loads)
+    if dtype in ours and "weights" not in found:
+        with suppress(UnknownName):
+            return ours[dtype] if presets.load_preset(found["model"]).stored_as == FULL else None
+    return None
 
 
 def setting_options(deployment: Deployment, names: tuple[str, ...]) -> Iterator[str]:

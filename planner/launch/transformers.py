@@ -8,9 +8,10 @@ from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import NGRAM
 from planner.errors import PlannerError
+from planner.formats import CHECKPOINT
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
-from planner.launch.spelling import FULL, checkpoint_notes, loaded, of_checkpoint
+from planner.launch.spelling import FULL, checkpoint_notes, halved_by, loaded, of_checkpoint
 
 BITS_AND_BYTES = {
     "nf4": 'load_in_4bit=True, bnb_4bit_quant_type="nf4"',
@@ -41,17 +42,17 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
     is_said = draft is None or draft.architecture is not None or draft.name == NGRAM
     notes = (
         *checkpoint_notes(choices, chosen, "the script", MADE),
-        *_cache_notes(choices, deployment),
+        *_cache_notes(choices, chosen),
         *(("generate() drafts for one prompt at a time.",) if draft and chosen.workload.users > 1 else ()),
         *(draft_notes(choices, deployment, {}) if is_said else left_out(deployment, "generate()")),
     )
     return Launch(text="\n".join(_lines(choices, chosen)), language="python", notes=notes)
 
 
-def _cache_notes(choices: Choices, deployment: Deployment) -> Iterator[str]:
+def _cache_notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
     """The cache is kept in the model's own format, whatever the plan says."""
-    cache = deployment.kv_cache_k.name
-    is_full = deployment.weights.name == FULL
+    cache = chosen.deployment.kv_cache_k.name
+    is_full = _weights(chosen) == FULL
     if is_full and cache != FULL:
         yield f"The plan counts a cache in {cache}: this script keeps one in {FULL}, as the weights."
     elif not is_full and (choices.kv_cache or choices.kv_cache_k) and (cache not in DTYPES or cache == FULL):
@@ -69,7 +70,7 @@ def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
         yield from (f'DRAFT = "{draft_checkpoint(choices, assistant)}"', f"DRAFTED = {assistant.draft_tokens}")
     yield from ("", "tokenizer = AutoTokenizer.from_pretrained(MODEL)")
     quantized = f", quantization_config=BitsAndBytesConfig({config})" if config else ""
-    dtype = _dtype(chosen.deployment)
+    dtype = _dtype(chosen)
     loading = f'dtype="{dtype}", device_map="auto"{_attention(chosen.deployment)}{quantized}'
     yield f"model = AutoModelForCausalLM.from_pretrained(MODEL, {loading})"
     more = ""
@@ -83,9 +84,15 @@ def _lines(choices: Choices, chosen: Chosen) -> Iterator[str]:
     yield f"print(tokenizer.batch_decode(model.generate(**prompts, max_length=TOKENS{more})))"
 
 
-def _dtype(deployment: Deployment) -> str:
+def _weights(chosen: Chosen) -> str:
+    """The format of the weights; a checkpoint in 32 bit stays so only if the script says it."""
+    weights = chosen.deployment.weights.name
+    return FULL if weights == CHECKPOINT and chosen.architecture.stored_as == FULL else weights
+
+
+def _dtype(chosen: Chosen) -> str:
     """Weights that are not quantised and the cache are in the same numbers: those of the weights where these say so."""
-    weights, cache = deployment.weights.name, deployment.kv_cache_k.name
+    weights, cache = _weights(chosen), chosen.deployment.kv_cache_k.name
     return DTYPES.get(weights) or (DTYPES.get(cache, "auto") if cache != FULL else "auto")
 
 
@@ -105,7 +112,8 @@ def parse(text: str, like: Choices) -> Choices:
     found = replace(found, context=numbers.get("TOKENS", like.context), users=numbers.get("USERS", like.users))
     ours = {theirs: ours for ours, theirs in DTYPES.items()}
     if (dtype := _DTYPE.search(text)) and dtype[1] in ours:
-        found = replace(found, kv_cache=ours[dtype[1]], weights=FULL if ours[dtype[1]] == FULL else found.weights)
+        weights = FULL if ours[dtype[1]] == FULL else halved_by(dtype[1], model[1]) or found.weights
+        found = replace(found, kv_cache=ours[dtype[1]], weights=weights)
     if draft := _DRAFT.search(text):
         found = replace(found, draft_model=draft[1], draft_tokens=numbers.get("DRAFTED"))
     elif lookup := _LOOKUP.search(text):

@@ -62,7 +62,7 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield from (option, str(getattr(deployment, name)))
     if deployment.expert_parallel > 1:
         yield "--enable-expert-parallel"
-    yield from SPELLING.options(choices, deployment)
+    yield from SPELLING.options(choices, chosen)
     yield from setting_options(deployment, VALUES)
     settings = deployment.settings
     for name in SWITCHES:
@@ -118,7 +118,7 @@ def parse(text: str, like: Choices) -> Choices:
     for name in SWITCHES:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
     found = replace(like, engine="vllm", set=())
-    shares_experts, stored = False, dict[str, str]()
+    shares_experts, stored, loads = False, dict[str, str](), ""
     for name, value in options_of(map(_dashed, words), flags, switches):
         if name == "ignored":
             continue
@@ -131,10 +131,10 @@ def parse(text: str, like: Choices) -> Choices:
         elif name in SPELLING.flags:
             stored[name] = value
         elif name == "":
-            found = replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
+            loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         else:
             found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
-    found = replace(found, **SPELLING.said(stored))  # type: ignore[arg-type]
+    found = replace(found, **SPELLING.said(stored, loads))  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
 

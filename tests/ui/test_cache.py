@@ -49,6 +49,12 @@ def test_all_models_are_compared_in_the_chosen_cache_format(open_app: OpenApp) -
     assert "Llama-2-13B, every head keeps its own (MHA): 3.12 GiB" in alt_texts(app)
 
 
+def test_names_of_a_link_that_are_not_known_are_said(open_app: OpenApp) -> None:
+    app = open_app(PAGE, compared=["Llama-3.1-8B", "no-such-model"])
+    assert "This link asked for **compared** = `no-such-model`, which is not known; it is left out." in words(app)
+    assert app.multiselect(key="compared").value == ["Llama-3.1-8B"]
+
+
 def test_other_heads_cost_other_multiples(open_app: OpenApp) -> None:
     said = words(open_app(PAGE, model="qwen2.5-0.5b"))
     assert "**7 times**: every head keeps its own (MHA)" in said

@@ -189,3 +189,11 @@ def test_a_machine_of_which_only_the_memory_is_said_keeps_it() -> None:
     asked = Choices(model="qwen3-8b", device="cpu", host_memory="13GiB", engine="ollama", weights="q4_k_m", context=100)
     again = form.to_choices(form.to_state(asked))
     assert choose(again).deployment.device == choose(asked).deployment.device
+
+
+def test_as_published_is_so_by_a_name_that_is_ollama_s_too() -> None:
+    """Ollama pulls its own file by `command-r-plus`; in the form its weights are named all the same."""
+    state = {"model": "Command-R+", "engine": "ollama"}
+    assert form.to_choices(state).weights == "checkpoint"
+    assert form.to_choices({**state, "model": "Llama-3.1-8B"}).weights is None
+    assert form.to_choices({**state, "engine": "vllm"}).weights is None

@@ -29,7 +29,7 @@ from planner.explain import cache_terms
 from planner.multiply_accumulates import cache_arithmetic, head_width
 from planner.presets import find_model, load_preset
 from planner.units import format_bytes, format_rate
-from ui import form, page
+from ui import fields, form, page
 from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars
 from ui.draw import draw
 from ui.html_table import html_table
@@ -99,15 +99,8 @@ def _real_models(own: CacheCost, chosen: Chosen) -> None:
     st.header(f"One user, {own.tokens:,} tokens, {_format_words(chosen)}", anchor=False)
     place = st.container()
     with st.expander("Compare with other models", key="compare"):
-        names = st.multiselect(
-            "Models",
-            list(form.model_names()),
-            default=[find_model(name).title for name in REAL_MODELS],
-            key="compared",
-            max_selections=MAX_MODELS,
-            filter_mode="contains",
-            bind="query-params",
-        )
+        usual = [find_model(name).title for name in REAL_MODELS]
+        names = fields.several("compared", "Models", list(form.model_names()), usual, max_selections=MAX_MODELS)
     costs = [_cost(load_preset(form.model_names()[name]), chosen) for name in names if name != own.model]
     costs = sorted([own, *costs], key=lambda cost: -cost.bytes)
     with place:

@@ -14,7 +14,7 @@ from planner.table import TableRow, as_row, table
 from planner.table_words import as_markdown, notes, reading
 from planner.table_words import heading as table_heading
 from planner.units import format_bytes, format_size, parse_bytes
-from ui import colours, form, own_config, page
+from ui import colours, fields, form, own_config, page
 from ui.export import download_buttons
 from ui.heat_table import heat_table, legend, printed_table
 from ui.option_words import in_fields
@@ -94,23 +94,9 @@ def _controls() -> tuple[Show, list[str], list[str], list[str]]:
         )
     written = _written(more)
     with st.expander("Choose models and formats", key="axes"):
-        models = st.multiselect(
-            "Models",
-            list(form.model_names()),
-            default=DEFAULT_MODELS,
-            key="models",
-            max_selections=MAX_MODELS,
-            filter_mode="contains",
-            bind="query-params",
-        )
-        weights = st.multiselect(
-            "Weights stored in",
-            [form.AS_PUBLISHED, *form.format_names("weights")],
-            default=DEFAULT_WEIGHTS,
-            key="formats",
-            filter_mode="contains",
-            bind="query-params",
-        )
+        models = fields.several("models", "Models", list(form.model_names()), DEFAULT_MODELS, max_selections=MAX_MODELS)
+        known = [form.AS_PUBLISHED, *form.format_names("weights")]
+        weights = fields.several("formats", "Weights stored in", known, DEFAULT_WEIGHTS)
     st.caption(
         "Models, weights and cards are chosen here; cache, runtime, engine and tokens per user come from the set-up."
     )

@@ -11,6 +11,7 @@ from planner.deployment import CPU, Device
 from planner.downloads import hub_note
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
+from planner.native_files import tried_names
 from planner.presets import devices
 from planner.quality import LIMITS
 from planner.tried_formats import default_weights, how_to_get
@@ -24,7 +25,7 @@ from planner.which_text import (
     file_title,
     to_take,
 )
-from ui import page, which_table
+from ui import fields, page, which_table
 from ui.option_words import in_fields
 from ui.pick_section import models_section
 from ui.scenario import Scenario
@@ -73,7 +74,7 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         (f"Longest for {which_table.users_words(answer.users)}", which_table.longest_cell),
         ("Costs in quality", which_table.quality_cell),
     )
-    usual = default_weights(engine, choose_cards(plan.choices)[0])
+    usual = tried_names(engine, plan.chosen.architecture, default_weights(engine, choose_cards(plan.choices)[0]))
     first = [match for match in matches if match.is_native or match.weights in usual]
     taken, whose = to_take(engine, first)
     told, whose = (taken, whose) if best_file(taken) else (matches, "")
@@ -102,6 +103,7 @@ def _cards(plan: Scenario, answer: Answer) -> tuple[str, str]:
     assert plan.chosen is not None
     base, weights = _base(plan.choices), _weights(plan.choices, None)
     vendors = list(dict.fromkeys(device.vendor for device in devices().values() if device.vendor != CPU))
+    fields.name_unknown("makers", vendors)
     makers = st.pills("Made by", vendors, selection_mode="multi", default=vendors, key="makers", bind="query-params")
     found = devices_for(base, plan.chosen.architecture, weights) if weights else []
     matches = [match for match in found if devices()[match.device_name].vendor in makers]
@@ -135,6 +137,7 @@ def _models(plan: Scenario, answer: Answer) -> tuple[str, str]:
 
 def _weights(choices: Choices, device: Device | None) -> tuple[str, ...]:
     known = [AS_PUBLISHED if name == CHECKPOINT else name for name in default_weights(choices.engine, device)]
+    fields.name_unknown("tried", known)
     picked = st.pills(
         "Formats to try, the best first", known, selection_mode="multi", default=known, key="tried", bind="query-params"
     )
