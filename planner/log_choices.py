@@ -13,6 +13,7 @@ from planner.log_cards import TooLarge, cards_of
 from planner.log_lacks import Lack, ask_for_card, ask_for_count, ask_for_model, ask_for_weights, no_rules, out_of_range
 from planner.log_model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
 from planner.logs.devices import LLAMA_CPP
+from planner.logs.ranks import workers
 from planner.logs.readings import Start
 from planner.records import dataclass
 
@@ -47,7 +48,6 @@ SERVER_ARGS = {"tp_size", "dp_size", "page_size", "dtype", "chunked_prefill_size
 """What SGLang's ``server_args`` always has, and hardly any command."""
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
 WORKERS = {"TP": "tensor_parallel_size", "PP": "pipeline_parallel_size", "DP": "data_parallel_size"}
-_WORKER = re.compile(r"(TP|PP|DP)(\d{1,4})")
 _WHOLE = re.compile(r"\d{1,12}")
 
 
@@ -162,11 +162,8 @@ def _stated(given: Choices) -> dict[str, str]:
 
 def _workers(start: Start) -> dict[str, str]:
     """The numbers of cards that the names of workers show: of ``PP1 TP3`` at least two times four."""
-    found: dict[str, int] = {}
-    for rank in {reading.rank for reading in start.readings}:
-        for name, number in _WORKER.findall(rank):
-            found[WORKERS[name]] = max(int(number) + 1, found.get(WORKERS[name], 1))
-    return {name: str(number) for name, number in found.items()}
+    found = workers(reading.rank for reading in start.readings)
+    return {setting: str(found[name]) for name, setting in WORKERS.items() if name in found}
 
 
 def _offloaded(start: Start) -> int | None:

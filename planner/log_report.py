@@ -69,7 +69,9 @@ def report_log(
         planned = would_start(start, told.choices, chosen.architecture, profile)
         # Where no change is sure, the buffer that failed says more than a plan that has room for it.
         is_sure = any(one.starts for one in planned)
-        tries = planned if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
+        # Where the engine starts with any cache at all, what it prints is enough, however long the plan's context is.
+        printed = _of_any_size(start, tries)
+        tries = (*printed, *planned) if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
     doubts = (doubt, unexplained, unmeasured, went_on(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
@@ -95,6 +97,12 @@ def report_log(
         lacks=told.lacks,
         missing=missing,
     )
+
+
+def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:
+    """Of *tries* those by which there is a cache, where there was none."""
+    is_pool = start.failure is not None and start.failure.kind == "pool"
+    return tuple(one for one in tries if is_pool and one.starts)
 
 
 def _measured(start: Start, chosen: Chosen) -> tuple[CalibrationProfile | None, str]:

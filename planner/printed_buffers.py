@@ -4,6 +4,7 @@ Source: common/arg.cpp; Ollama docs/modelfile.md and docs/faq.md.
 """
 
 from collections.abc import Iterator, Mapping
+from math import ceil
 
 from planner.log_shortage import shortage_bytes
 from planner.log_try import Try
@@ -89,6 +90,23 @@ def _cache(start: Start) -> Iterator[tuple[str, str, object]]:
             yield "n_ctx", f"{fewer:,} tokens instead of {each:,}", fewer
     if start.settings.get("cache_type_k", "") in _UNQUANTIZED:
         yield "cache", "Cache in q8_0, about half the bytes", ""
+    yield from _fewer_layers(start)
+
+
+def _fewer_layers(start: Start) -> Iterator[tuple[str, str, object]]:
+    """So many layers less on the card that what failed has room, and one more for what is allocated after it."""
+    layers, offloaded = start.most("offloadable"), start.most("offloaded")
+    missing, allocated = shortage_bytes(start), start.most("allocation")
+    placed = [sum(reading.value for reading in cards(start, name).values()) for name in ("weights", "cache", "states")]
+    if layers is None or offloaded is None or allocated is None or not offloaded.value or not placed[0]:
+        return
+    if _part(start) == CACHE:
+        placed.append(allocated.value)  # A layer's part of it goes with the layer.
+    each = sum(placed) / offloaded.value
+    fewer = ceil((missing or allocated.value) * max(1, len(cards(start, "weights"))) / each) + 1
+    if fewer < offloaded.value:
+        number = int(offloaded.value) - fewer
+        yield "n_gpu_layers", f"{number} of {layers.value} layers on the card instead of {offloaded.value}", number
 
 
 def _part_left(start: Start) -> float:
@@ -108,6 +126,7 @@ def _compute(start: Start) -> Iterator[tuple[str, str, object]]:
     if fewer:
         yield "n_ubatch", f"{fewer} tokens in a step{'' if step is None else f' instead of {step}'}", fewer
     yield "attn_max_b", "Scores in parts of 512 MiB", ""
+    yield from _fewer_layers(start)
 
 
 def main_memory_changes(start: Start) -> Iterator[Try]:

@@ -8,11 +8,14 @@ from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.printed_buffers import buffer_changes, main_memory_changes
 from planner.printed_figures import (
+    FREE_SHARES,
     MARGIN,
     SHARES,
     change,
     half_the_weights,
+    larger_free_share,
     larger_share,
+    printed_number,
     printed_share,
     twice_the_cards,
 )
@@ -47,27 +50,42 @@ def _nothing(start: Start) -> Iterator[Try]:
 
 def _request(start: Start) -> Iterator[Try]:
     """One request is larger than the cache: a shorter one, a larger share, or half the bytes."""
-    estimate, tokens = start.most("longest_start"), start.least("pool_tokens")
+    estimate, tokens = start.most("longest_start"), _held_tokens(start)
     option = LENGTHS.get(start.engine, VLLM_LENGTH)
     if estimate is not None and estimate.value > 0:
         said = f"At most {estimate.value:,} tokens a request, as the engine says"
         yield change(said, f"{option} {estimate.value}", says=ENGINE, tokens=int(estimate.value))
-    elif tokens is not None and tokens.value > 0:
-        said = f"At most {tokens.value:,} tokens a request, which the cache holds"
-        yield change(said, f"{option} {tokens.value}", tokens=int(tokens.value))
-    request, pool = start.most("request"), start.least("pool")
-    if start.engine != "vllm" or request is None or pool is None or request.unit != "bytes" or pool.value <= 0:
+    elif tokens:
+        said = f"At most {tokens:,} tokens a request, which the cache holds"
+        yield change(said, f"{option} {tokens}", tokens=tokens)
+    if start.engine in FREE_SHARES:
+        yield from larger_free_share(start, tokens)
+    request, pool, asked = start.most("request"), start.least("pool"), printed_number(start, "max_model_len")
+    if start.engine != "vllm" or pool is None or pool.value <= 0:
         return
-    asked = start.settings.get("max_model_len", "").replace(",", "")
-    if estimate is None and tokens is None and asked.isdigit() and len(asked) < 16:
-        about = int(int(asked) * pool.value / request.value) // 16 * 16
+    if request is not None and request.unit == "bytes":
+        request_bytes = request.value
+    elif request is None and tokens and asked:
+        request_bytes = pool.value / tokens * asked
+    else:
+        return
+    if estimate is None and not tokens and asked:
+        about = int(asked * pool.value / request_bytes) // 16 * 16
         said = f"About {about:,} tokens a request, if every layer keeps each"
         yield change(said, f"{option} {about}", starts=False, tokens=about)
-    yield from larger_share(start, request.value - pool.value)
-    if start.settings.get("kv_cache_dtype", "auto") == "auto" and request.value / 2 <= pool.value:
+    yield from larger_share(start, request_bytes - pool.value)
+    if start.settings.get("kv_cache_dtype", "auto") == "auto" and request_bytes / 2 <= pool.value:
         is_known = bool(start.model)  # where the log names the model, it names what else was set
         already = "" if is_known else ", unless it is already"
         yield change(f"Cache in fp8, half the bytes{already}", "--kv-cache-dtype fp8", is_known)
+
+
+def _held_tokens(start: Start) -> int:
+    """What the cache holds: as printed, or so many blocks of so many tokens; 0 where neither is."""
+    tokens, blocks, block = start.least("pool_tokens"), start.least("blocks"), start.least("block")
+    if tokens is not None:
+        return max(0, int(tokens.value))
+    return 0 if blocks is None or block is None else max(0, int(blocks.value * block.value))
 
 
 def _states(start: Start) -> Iterator[Try]:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from planner import presets
 from planner.checkpoint_ids import identify
 from planner.log_shortage import share_above
 from planner.log_try import PLANNER, Try
+from planner.logs.ranks import workers
 from planner.logs.readings import Start
 from planner.units import format_bytes
 
@@ -14,6 +16,13 @@ MARGIN = 0.01
 VLLM_SHARE = "--gpu-memory-utilization"
 SHARES = {"vllm": VLLM_SHARE, "sglang": "--mem-fraction-static"}
 """By engine, its option for the share of the card; the setting is called the same."""
+FREE_SHARES = {
+    "tensorrt_llm": ("free_gpu_memory_fraction", "--kv_cache_free_gpu_memory_fraction"),
+    "lmdeploy": ("cache_max_entry_count", "--cache-max-entry-count"),
+}
+"""By engine, its setting and its option for the share of what is free after loading."""
+HIGH_SHARE = 0.95
+"""More than any engine takes by itself, and yet less than what most cards have free."""
 TENSOR_PARALLEL = {
     "vllm": ("tensor_parallel_size", "--tensor-parallel-size"),
     "sglang": ("tp_size", "--tp-size"),
@@ -57,6 +66,20 @@ def larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterat
         yield change(f"{higher:g} of the card instead of {share:g}: {more} more", f"{VLLM_SHARE} {higher:g}", starts)
 
 
+def larger_free_share(start: Start, tokens: int) -> Iterator[Try]:
+    """More of what is free after loading, where the cache held *tokens* with the share that is printed or usual."""
+    setting, option = FREE_SHARES[start.engine]
+    defaults = presets.engine_data(start.engine).settings[setting].defaults
+    try:
+        share = float(start.settings.get(setting, defaults[-1].value))
+    except ValueError:
+        return
+    if 0 < share < HIGH_SHARE and tokens:
+        about = int(tokens * HIGH_SHARE / share)
+        said = f"{HIGH_SHARE:g} of what is free instead of {share:g}: about {about:,} tokens instead of {tokens:,}"
+        yield change(said, f"{option} {HIGH_SHARE:g}", starts=False)
+
+
 def half_the_weights(start: Start) -> Iterator[Try]:
     """A format that the engine itself makes while it loads, where neither options nor the model's name say another."""
     named = identify(start.model, is_tuned=True)
@@ -70,5 +93,6 @@ def twice_the_cards(start: Start) -> Iterator[Try]:
     if start.engine not in TENSOR_PARALLEL:
         return
     setting, option = TENSOR_PARALLEL[start.engine]
-    number = 2 * (printed_number(start, setting) or 1)
+    shown = workers(reading.rank for reading in start.readings)
+    number = 2 * (printed_number(start, setting) or max(shown.get("TP", 1), shown.get("rank", 1)))
     yield change(f"{number} cards, each with half as much of the weights", f"{option} {number}", starts=False)

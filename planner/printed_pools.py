@@ -9,6 +9,7 @@ from planner.log_try import ENGINE, Try
 from planner.logs.devices import LLAMA_CPP, cards
 from planner.logs.readings import Start
 from planner.printed_figures import (
+    HIGH_SHARE,
     LARGEST_SHARE,
     MARGIN,
     SHARES,
@@ -23,8 +24,6 @@ from planner.units import GIB, format_bytes
 
 USUAL_SHARE = 0.85
 """About what SGLang takes of a card by itself."""
-HIGH_SHARE = 0.95
-"""More than any engine takes by itself, and yet less than what most cards have free."""
 OF_WHAT_IS_FREE = ("sglang", "tensorrt_llm", "lmdeploy", *LLAMA_CPP)
 """Engines that take no share of the whole card: what others hold is missing."""
 

@@ -9,14 +9,15 @@ from planner.architecture import Architecture
 from planner.calibration import CalibrationProfile
 from planner.choices import Choices, choose
 from planner.engines.llama_cpp.options import PLACEMENT
+from planner.larger_shares import Change, larger_shares, named_share
 from planner.log_shortage import Stage, beyond_refused, share_below, shortage_bytes, stage_of
 from planner.log_try import ENGINE, PLANNER, Failed, Try, card_of
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 from planner.printed_pools import freed_words, taken_by_others
-from planner.tuning import OF_THE_CARD, SEQUENCES, SHARES, UTILISATIONS, share_of, with_setting, without_settings
-from planner.units import format_bytes, parse_bytes
+from planner.tuning import SEQUENCES, SHARES, UTILISATIONS, with_setting, without_settings
+from planner.units import MIB, format_bytes, parse_bytes
 from planner.weights import identity
 
 PRINTS_HELD = ("vllm", "tensorrt_llm")
@@ -24,11 +25,10 @@ PRINTS_HELD = ("vllm", "tensorrt_llm")
 LARGER_CARD = 1.1
 UNEXPLAINED = ("other", "buffer")
 """Kinds of failure that a plan which fits has no change for."""
+BESIDE_BUFFERS_BYTES = 256 * MIB
+"""Less than this may not be enough for what llama.cpp's libraries take while it serves."""
 MARGIN = 0.01
 """Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
-
-Change = tuple[str, str, str, Choices]
-"""Its kind, its words, who says so, and the changed choices."""
 
 
 def would_start(
@@ -56,7 +56,7 @@ def would_start(
         if (known is None or not (known.starts or is_unknown)) and not failed.is_idle(changed, before):
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
-                tried[kind] = _perhaps(found) if is_unknown else found
+                tried[kind] = _perhaps(found) if is_unknown else _with_what_is_left(found, failed)
     freed = _freed(start, failed, as_planned)
     return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
 
@@ -84,6 +84,17 @@ def _perhaps(found: Try) -> Try:
     """The change without what the plan says of it."""
     option = found.option if found.starts else found.shorter_option or found.option
     return Try(change=found.change, option=option, says=found.says, starts=False)
+
+
+def _with_what_is_left(found: Try, failed: Failed) -> Try:
+    """llama.cpp's buffers are counted, and not what its libraries take beside them when the first request comes."""
+    if not found.starts or found.choices is None or found.choices.engine not in LLAMA_CPP:
+        return found
+    left_bytes = failed.ask(found.choices).free_bytes
+    if left_bytes >= BESIDE_BUFFERS_BYTES:
+        return found
+    left = f"{found.change}, which leaves {format_bytes(left_bytes)} for what lies outside of buffers"
+    return replace(found, change=left)
 
 
 def _helps(found: Try, before: Answer) -> bool:
@@ -135,7 +146,7 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     if is_vllm:
         yield from _vllm_changes(start, failed)
     elif choices.engine in SHARES:
-        yield from _larger_shares(failed)
+        yield from larger_shares(failed)
     elif choices.engine in LLAMA_CPP:
         bare = without_settings(choices, *PLACEMENT)
         change, changed = offload(bare, failed.architecture, failed.fits)
@@ -158,15 +169,6 @@ def _is_larger(changed: Choices, before: Answer) -> bool:
         parse_bytes(changed.memory, "memory") == before.memory_bytes
         or parse_bytes(changed.memory, "memory") > LARGER_CARD * before.memory_bytes
     )
-
-
-def _larger_shares(failed: Failed) -> Iterator[Change]:
-    """A larger share for the cache; SGLang's is of weights and caches together."""
-    name, share, whole = _share(failed)
-    for higher in UTILISATIONS:
-        if share < higher:
-            words = f"{higher:g} {whole} instead of {share:.3g}"
-            yield "share", words, PLANNER, with_setting(failed.choices, name, higher)
 
 
 def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
@@ -204,7 +206,7 @@ def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
 
 def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     """A smaller share leaves more for graphs, trial passes and samplers; these take less with fewer requests."""
-    name, share, whole = _share(failed)
+    name, share, whole = named_share(failed)
     card, missing = start.most("card"), shortage_bytes(start)
     card_bytes = before.memory_bytes if card is None else card.value
     if missing is not None:
@@ -225,13 +227,6 @@ def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[
     if not settings.flag("enforce_eager"):
         eager = with_setting(failed.choices, "enforce_eager", "true")
         yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
-
-
-def _share(failed: Failed) -> tuple[str, float, str]:
-    """The setting for the cache's share, the share itself, and of what it is one."""
-    choices = failed.choices
-    whole = "of the card" if choices.engine in OF_THE_CARD else "of what is free"
-    return SHARES[choices.engine], share_of(choices, failed.architecture), whole
 
 
 def _figures(start: Start) -> tuple[int | None, float | None, float | None]:

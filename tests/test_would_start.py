@@ -62,6 +62,13 @@ def test_llama_cpp_has_what_was_free_and_no_more() -> None:
         assert free - taken < 400
 
 
+def test_a_context_that_fills_the_card_is_said_to_leave_nothing() -> None:
+    """7,669.77 + 28,928 × 144 KiB + a step's 132.26 of 11,900 MiB; an 8 bit cache leaves more than is spoken of."""
+    options = by_option(report(LLAMA.format(free=11_900)))
+    assert "which leaves 29.97 MiB" in options["--ctx-size 28928"].change
+    assert "leaves" not in options["--cache-type-k q8_0 --cache-type-v q8_0"].change
+
+
 def test_llama_cpp_gets_fewer_layers_even_where_all_were_asked_for() -> None:
     log = "llama-server -m Qwen3-8B-Q8_0.gguf -c 40960 -ngl 99\n" + LLAMA.format(free=11_753)
     options = by_option(report(log))

@@ -1,9 +1,11 @@
 """Who printed a line, by what stands before it: the same for every engine that runs one process a card."""
 
 import re
+from collections.abc import Iterable
 
 _NAMED = re.compile(r"(?<![A-Za-z])(?:(?:DP|PP|TP|EP)\d{1,4}[ _]?){1,4}|\brank[= ]?(\d{1,4})\b")
 _NUMBERED = re.compile(r"\[(?:RANK|MpiWorker|TRT-LLM\] \[RANK) (\d{1,4})\]|\[1,(\d{1,4})\]<")
+_WORKER = re.compile(r"(TP|PP|DP|rank )(\d{1,4})")
 _PROCESS = re.compile(r"Worker\w{0,20} pid=(\d{1,8})")
 
 
@@ -21,3 +23,16 @@ def rank(prefix: str) -> str:
         return f"rank {numbered[1] or numbered[2]}"
     process = _PROCESS.search(prefix)
     return f"pid {process[1]}" if process else ""
+
+
+def workers(ranks: Iterable[str]) -> dict[str, int]:
+    """How many of each kind *ranks* show at least, by their names here.
+
+    >>> workers(["PP0 TP0", "PP1 TP3"]), workers(["rank 7"]), workers(["", "pid 12"])
+    ({'PP': 2, 'TP': 4}, {'rank': 8}, {})
+    """
+    found: dict[str, int] = {}
+    for name, number in (pair for each in set(ranks) for pair in _WORKER.findall(each)):
+        kind = name.rstrip()
+        found[kind] = max(int(number) + 1, found.get(kind, 1))
+    return dict(sorted(found.items()))

@@ -65,6 +65,42 @@ def test_twice_the_cards_that_there_were() -> None:
     assert "--quantization fp8" not in options(line + NO_BLOCKS)
 
 
+@pytest.mark.parametrize(("rank", "number"), [("TP7", 16), ("DP7 TP7", 16), ("DP7", 2), ("PP1 TP3", 8), ("", 2)])
+def test_twice_the_cards_whose_ranks_speak(rank: str, number: int) -> None:
+    lines = f"[2025-07-02 07:41:58{f' {rank}' if rank else ''}] Load weight begin. avail mem=188.32 GB\n"
+    assert f"--tp-size {number}" in options(lines + FULL)
+
+
+def test_tensorrt_llm_takes_requests_that_its_blocks_hold() -> None:
+    """40 blocks of 64 are 2,560 tokens; 0.95 in place of its own 0.9 are 2,702."""
+    text = (
+        "[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 40\n"
+        "[TensorRT-LLM][INFO] Number of tokens per block: 64.\n"
+        "[TensorRT-LLM][ERROR] maxTokensInPagedKvCache must be large enough to process at least 1 sequence\n"
+    )
+    first, second = report(text).would_start
+    assert (first.option, first.starts) == ("--max_seq_len 2560", True)
+    assert (second.option, second.starts) == ("--kv_cache_free_gpu_memory_fraction 0.95", False)
+    assert "about 2,702 tokens" in second.change
+
+
+def test_vllm_that_prints_tokens_alone_has_a_share_for_the_request_too() -> None:
+    """2.89 GiB × 29,000 ÷ 23,648 = 3.544: 0.654 more, of 23.58 are 0.028."""
+    text = (
+        "Memory profiling results: total_gpu_memory=23.58GiB initial_memory_usage=15.34GiB peak_torch_memory=17.98GiB "
+        "memory_usage_post_profile=15.35GiB non_torch_memory=0.35GiB kv_cache_size=2.89GiB "
+        "gpu_memory_utilization=0.90\n"
+        "The model's max seq len (29000) is larger than the maximum number of tokens that can be stored in KV cache "
+        "(23648).\n"
+    )
+    tries = {one.option: one.starts for one in report(text).would_start}
+    assert tries == {
+        "--max-model-len 23648": True,
+        "--gpu-memory-utilization 0.93": True,
+        "--kv-cache-dtype fp8": False,
+    }
+
+
 def test_weights_that_are_in_fewer_bits_already_are_not_to_be_made_so() -> None:
     for model, is_offered in (("Qwen/Qwen3-8B", True), ("Qwen/Qwen3-8B-FP8", False), ("Qwen/Qwen3-8B-AWQ", False)):
         found = options(f"INFO non-default args: {{'model': '{model}'}}\n" + NO_BLOCKS)
@@ -109,6 +145,16 @@ def test_llama_cpp_keeps_fewer_cells_where_the_cache_had_no_room() -> None:
     )
     text += "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n"
     assert options(text) == ["--ctx-size 32768", "--flash-attn on --cache-type-k q8_0 --cache-type-v q8_0"]
+
+
+def test_llama_cpp_lays_a_layer_more_aside_than_a_step_is_short() -> None:
+    """23 layers of 3,946.35 + 11 MiB are 172.06 each: 66.5 MiB are one, and one more."""
+    text = (
+        "load_tensors: offloaded 23/23 layers to GPU\n"
+        "load_tensors:        CUDA0 model buffer size =  3946.35 MiB\n"
+        "llama_kv_cache_init:      CUDA0 KV buffer size =    11.00 MiB\n" + OOM.format("66.50")
+    )
+    assert options(text + "graph_reserve: failed to allocate compute buffers\n")[-1] == "--n-gpu-layers 21"
 
 
 def test_llama_cpp_computes_less_at_once_where_a_step_had_no_room() -> None:
