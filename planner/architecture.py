@@ -111,10 +111,14 @@ class StateTensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrence:
-    """A mixer whose memory does not grow with the context: state-space, linear attention, short convolution, RWKV."""
+    """A mixer whose memory does not grow with the context: state-space, linear attention, short convolution, RWKV.
+
+    *is_whole*: it belongs to a vector that all heads share, and every tensor-parallel rank keeps all of it.
+    """
 
     kind: str
     states: tuple[StateTensor, ...]
+    is_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,9 @@ def check_division(architecture: Architecture, deployment: Deployment, title: st
     Attention heads are divided evenly, key-value heads evenly or each repeated on as many ranks, states by their heads,
     the inner width of a feed-forward layer by its columns. By the rules of the engine's version: ``whole_groups`` are,
     by role and beginning of a format's name, the groups of one scale that may not be cut (in a format that is only
-    chosen they may be padded: ``cut_groups``); ``vocabulary_multiple`` is what a vocabulary is padded to before it is
-    divided, where it must then divide; ``experts_divide``: every rank has as many experts.
+    chosen they may be padded: ``cut_groups``), but between heads where ``heads_may_be_cut``; ``vocabulary_multiple`` is
+    what a vocabulary is padded to before it is divided, where it must then divide; ``experts_divide``: every rank has
+    as many experts.
 
     Source: vllm/config/model.py, verify_with_parallel_config; python/sglang/srt/layers/linear.py;
     tensorrt_llm/_torch/modules/attention.py; src/turbomind/models/llama/unified_attention_layer.cc.
@@ -66,7 +67,7 @@ def _obstacles(architecture: Architecture, deployment: Deployment, ranks: int) -
     for tensor in _tensors(architecture):
         yield from _uneven_width(tensor, shared)
         if deployment.weights.format is None:
-            yield from _cut(tensor, deployment, shared)
+            yield from _cut(tensor, architecture, deployment, shared)
     if multiple and (padded := -(-architecture.vocab_size // multiple) * multiple) % shared.dense:
         yield f"a vocabulary of {padded:,}"
 
@@ -82,7 +83,7 @@ def _uneven_heads(mixer: Mixer, ranks: int) -> Iterator[str]:
                 yield f"{mixer.num_key_value_heads} key-value heads, which are divided evenly or repeated"
         case LatentAttention() if mixer.num_attention_heads % ranks:
             yield f"{mixer.num_attention_heads} attention heads"
-        case Recurrence():
+        case Recurrence(is_whole=False):
             for state in mixer.states:
                 if state.name != CONV and state.rows > 1 and state.rows % ranks:
                     yield f"{state.rows} heads or channels of {mixer.kind.replace('_', ' ')}"
@@ -93,7 +94,7 @@ def cut_groups(architecture: Architecture, deployment: Deployment) -> tuple[str,
     if deployment.weights.format is None or not deployment.settings.rules.get("whole_groups"):
         return ()
     shared = shares(deployment)
-    found = (cut for tensor in _tensors(architecture) for cut in _cut(tensor, deployment, shared))
+    found = (cut for tensor in _tensors(architecture) for cut in _cut(tensor, architecture, deployment, shared))
     return tuple(
         f"Take a checkpoint with padded widths, or another tensor_parallel: {deployment.engine} refuses {cut}."
         for cut in dict.fromkeys(found)
@@ -105,7 +106,7 @@ def _uneven_width(tensor: Tensor, shared: Shares) -> Iterator[str]:
         yield f"an {_what(tensor)} of {tensor.columns:,}"
 
 
-def _cut(tensor: Tensor, deployment: Deployment, shared: Shares) -> Iterator[str]:
+def _cut(tensor: Tensor, architecture: Architecture, deployment: Deployment, shared: Shares) -> Iterator[str]:
     """A group of one scale of which two ranks would have parts."""
     number_format = deployment.weights.format_of(tensor.role, tensor.stored)
     by_role: Mapping[str, Mapping[str, int]] = deployment.settings.rule("whole_groups") or {}
@@ -119,6 +120,9 @@ def _cut(tensor: Tensor, deployment: Deployment, shared: Shares) -> Iterator[str
             name = f"an {_what(tensor)} of {tensor.columns:,} in {number_format.name}"
             yield f"{name} on {ranks} ranks: {share:,} each are no whole groups of {group}"
     elif any(scale.rows > 1 for scale in number_format.scales) and any(name in tensor.name for name in HEADS_DIVIDED):
+        free: bool | list[str] = deployment.settings.rules.get("heads_may_be_cut", [])
+        if free is True or (free and architecture.model_type in free):
+            return
         share = tensor.rows // (min(ranks, tensor.heads) if tensor.heads else ranks)
         if share % group:
             yield f"heads in {number_format.name} on {ranks} ranks: {share:,} rows each are no whole groups of {group}"

@@ -46,7 +46,7 @@ def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[
 def split_heads(layers: tuple[Layer, ...], tensor_parallel: int) -> tuple[Layer, ...]:
     """Each rank's share of the caches: key-value heads divided and then repeated once there are fewer heads than ranks.
 
-    Latent caches are whole on every rank; states are divided evenly.
+    Latent caches are whole on every rank, and so is what waits to enter one; other states are divided evenly.
     """
     if tensor_parallel == 1:
         return layers
@@ -75,7 +75,7 @@ def _share(mixers: Iterable[Mixer], tensor_parallel: int) -> Iterable[Mixer]:
         match mixer:
             case Attention() | CrossAttention():
                 yield replace(mixer, num_key_value_heads=-(-mixer.num_key_value_heads // tensor_parallel))
-            case Recurrence():
+            case Recurrence(is_whole=False):
                 states = tuple(replace(s, rows=-(-s.rows // tensor_parallel)) for s in mixer.states)
                 yield replace(mixer, states=states)
             case _:

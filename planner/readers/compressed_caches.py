@@ -19,7 +19,7 @@ def long_blocks(head_dim: int, block: int) -> tuple[Mixer, ...]:
     """Entries of long blocks, all of which are read."""
     return (
         CompressedAttention(width=head_dim, tokens_per_entry=block),
-        Recurrence(kind="compressor", states=_waiting("compressor", block, head_dim)),
+        Recurrence(kind="compressor", states=_waiting("compressor", block, head_dim), is_whole=True),
     )
 
 
@@ -33,7 +33,7 @@ def overlapping_blocks(head_dim: int, index_head_dim: int, block: int, summed: N
     ]
     return (
         *(CompressedAttention(width=width, tokens_per_entry=block) for width in widths.values()),
-        Recurrence(kind="compressor", states=tuple(states)),
+        Recurrence(kind="compressor", states=tuple(states), is_whole=True),
     )
 
 

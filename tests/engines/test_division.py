@@ -184,3 +184,26 @@ def test_neither_advice_nor_offers_name_what_does_not_divide() -> None:
     )
     assert found
     assert all(offer.tensor_parallel in (1, 2, 4) for offer in found)
+
+
+@pytest.mark.parametrize("name", ["deepseek-v4-flash", "deepseek-v4-pro"])
+def test_what_waits_for_a_compressed_entry_is_whole_on_every_rank(name: str) -> None:
+    """Its entry is shared by all heads: the 3 and 127 tokens that may wait for one are not divided among ranks."""
+    alone, shared = (
+        ask(name, "vllm", memory="1TiB", kv_cache="fp8", tensor_parallel=ranks, context=8_192) for ranks in (1, 8)
+    )
+    assert alone.kv_request_bytes == shared.kv_request_bytes
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "is_refused"),
+    [("vllm", "0.13.0", True), ("vllm", "0.32", False), ("sglang", "0.5.17", False)],
+)
+def test_heads_may_be_cut_where_the_engine_lets_them(engine: str, version: str, is_refused: bool) -> None:
+    """MiMo-V2-Flash's four key heads of 192 rows, on a rank each, are one and a half groups of 128."""
+    asked = {"engine_version": version, "tensor_parallel": 4}
+    if not is_refused:
+        ask("mimo-v2-flash", engine, **asked)
+        return
+    with pytest.raises(UnevenSplit, match=r"192 rows each are no whole groups of 128"):
+        ask("mimo-v2-flash", engine, **asked)

@@ -172,7 +172,7 @@ def _state_bytes(recurrence: Recurrence, deployment: Deployment, chosen: Options
     total = 0
     for state in recurrence.states:
         columns = state.columns + (chosen.draft_tokens if state.name == "conv" else 0)
-        rows = -(-state.rows // deployment.tensor_parallel)
+        rows = state.rows if recurrence.is_whole else -(-state.rows // deployment.tensor_parallel)
         total += rows * columns * _element_bytes(state, known[recurrence.kind], deployment)
     return total
 
