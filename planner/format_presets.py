@@ -61,7 +61,7 @@ def _mix(name: str) -> GgufMix:
     for key in ("format", "head", "embedding", "full", "unfilled"):
         values[key] = formats()[values[key]]
     values["fallbacks"] = {key: formats()[value] for key, value in values["fallbacks"].items()}
-    values["fused_qkv"] = frozenset(values["fused_qkv"])
+    values |= {key: frozenset(values[key]) for key in ("fused_qkv", "own_experts")}
     rules = values.pop("rules", ())
     values["rules"] = [build(MixRule, rule | {"format": formats()[rule["format"]]}, f"{path}.rules") for rule in rules]
     return build(GgufMix, values, path, name=name)

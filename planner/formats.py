@@ -106,7 +106,8 @@ class GgufMix:
     """A GGUF file type: *format* for matrices unless one of *rules* comes first, formats of *head* and *embedding*.
 
     *full* is for what is not quantised; *fallbacks* take the place of formats whose blocks do not fill a row, and
-    *unfilled* where that does not help. *fused_qkv* are the model types whose queries, keys and values are one tensor.
+    *unfilled* where that does not help. *fused_qkv* are the model types whose queries, keys and values are one tensor,
+    *own_experts* those whose experts stay as the checkpoint has them.
     *is_usual*: anybody's model may be had in it. *own_head*: the file has the head of a model that ties it once more.
     """
 
@@ -120,6 +121,7 @@ class GgufMix:
     fallbacks: Mapping[str, NumberFormat]
     rules: tuple[MixRule, ...] = ()
     fused_qkv: frozenset[str] = frozenset()
+    own_experts: frozenset[str] = frozenset()
     is_usual: bool = True
     own_head: bool = False
 

@@ -53,6 +53,7 @@ class _Shape:
     gqa: int
     tied: bool
     fused_qkv: bool
+    own_experts: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,7 @@ def _shape(architecture: Architecture, mix: GgufMix) -> _Shape:
         gqa=gqa,
         tied=not mix.own_head and all(tensor.role is not Role.HEAD for tensor in architecture.tensors),
         fused_qkv=fused,
+        own_experts=architecture.model_type in mix.own_experts,
     )
 
 
@@ -149,6 +151,8 @@ def _format_of(tensor: Tensor, mix: GgufMix, shape: _Shape, place: _Place) -> Nu
         return tensor.stored
     if tensor.role not in _QUANTIZED or tensor.rows == 1:
         return mix.full
+    if shape.own_experts and tensor.role is Role.EXPERT:
+        return tensor.stored
     kind, chosen = tensor_kind(tensor.name, shape.fused_qkv), mix.format
     if tensor.role is Role.HEAD or (tensor.role is Role.EMBEDDING and shape.tied):
         chosen = mix.head
