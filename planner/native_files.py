@@ -61,11 +61,12 @@ def converted_file(engine: str, architecture: Architecture) -> tuple[str | None,
 def tried_names(engine: str, architecture: Architecture, weights: Sequence[str]) -> tuple[str, ...]:
     """*weights* as they are tried for one model: as published stands for the files that hold it so.
 
-    Beside such a file none that rounds it again to as many bits or more is worth having. A checkpoint in 32 bit is
-    served in 16: beside other formats that is tried as well.
+    Beside such a file none that rounds it again to as many bits or more is worth having, nor one with its experts. A
+    checkpoint in 32 bit is served in 16: beside other formats that is tried as well.
     """
     if CHECKPOINT not in weights:
         return tuple(weights)
+    weights = tuple(name for name in weights if not keeps_experts(name, architecture))
     if engine not in READ_GGUF:
         first = weights.index(CHECKPOINT) + 1
         halved = (HALVED,) if architecture.stored_as == TO_HALVE and len(weights) > 1 else ()
@@ -74,6 +75,12 @@ def tried_names(engine: str, architecture: Architecture, weights: Sequence[str])
     published = published_format(architecture) if native else None
     rest = (name for name in weights if name != CHECKPOINT)
     return (*native, *(name for name in rest if published is None or _bits(name) < published.bits_per_element))
+
+
+def keeps_experts(name: str, architecture: Architecture) -> bool:
+    """Whether files of the type *name* have the experts that the checkpoint of *architecture* has: little is saved."""
+    mix = find_mix(name)
+    return mix is not None and architecture.model_type in mix.own_experts
 
 
 def _bits(name: str) -> float:

@@ -17,7 +17,7 @@ from planner.deployment import CPU, Device, Workload
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.line_item import Kind
-from planner.native_files import READ_GGUF, native_names, tried_names
+from planner.native_files import READ_GGUF, keeps_experts, native_names, tried_names
 from planner.quality import quality_words
 from planner.records import dataclass
 from planner.tried_formats import MINIMUM, default_weights, engines_on, preset_names, runs_on
@@ -137,7 +137,8 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     engine = choices.engine
     mixes = format_presets.usual_mixes() if engine == "minimum" or engine in READ_GGUF else ()
     named = tried_names(engine, architecture, default_weights(engine, check_device(choices)))
-    found = formats_for(choices, architecture, (*named, *(mix for mix in mixes if mix not in named)))
+    smaller = (mix for mix in mixes if mix not in named and not keeps_experts(mix, architecture))
+    found = formats_for(choices, architecture, (*named, *smaller))
     published = min((match.weights_bytes for match in found if match.is_native), default=None)
     by_size: dict[int, Match] = {}
     for match in found:
