@@ -30,9 +30,10 @@ def failure_words(report: LogReport) -> str:
 
 
 def _context(report: LogReport) -> str:
-    """What the server was asked to hold, in tokens."""
+    """What the server was asked to hold."""
     text = next((report.settings[name] for name in CONTEXTS if name in report.settings), "").replace(",", "")
-    return f"{int(text):,}" if text.isascii() and text.isdigit() and len(text) < 16 else "its whole context of"
+    is_said = text.isascii() and text.isdigit() and len(text) < 16
+    return f"**{int(text):,} tokens**" if is_said else "its whole context"
 
 
 def _size(value: int | float) -> str:
@@ -42,16 +43,22 @@ def _size(value: int | float) -> str:
 def _request_title(figures: Figures, report: LogReport) -> str:
     if (short := _short_bytes(report)) is not None:
         return f"It did not start: {short / GIB:.2f} GiB of cache short"
-    if "pool_tokens" in figures:
-        return f"It did not start: there is room for {format_count(int(figures['pool_tokens']))} tokens"
+    if held := _held_tokens(figures):
+        return f"It did not start: there is room for {format_count(held)} tokens"
     return _did_not_start(figures, report)
 
 
 def _request_why(figures: Figures, report: LogReport) -> str:
-    asked = f"Your server asked for room for one request of **{_context(report)} tokens**"
+    asked = f"Your server asked for room for one request of {_context(report)}"
     if _short_bytes(report) is not None:
         return f"{asked} ({_size(figures['request'])}); **{_size(figures['pool'])}** is left."
-    return f"{asked}, and the cache holds fewer."
+    held = _held_tokens(figures)
+    return f"{asked}, and the cache holds {f'**{held:,} tokens**' if held else 'fewer'}."
+
+
+def _held_tokens(figures: Figures) -> int:
+    """What the cache holds: as printed, or so many blocks of so many tokens; 0 where neither is."""
+    return int(figures.get("pool_tokens", figures.get("blocks", 0) * figures.get("block", 0)))
 
 
 def _short_bytes(report: LogReport) -> int | float | None:

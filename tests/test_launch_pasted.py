@@ -120,3 +120,30 @@ def test_what_says_the_same_or_more_is_kept() -> None:
     stated = replace(LIKE, engine="vllm", model="qwen3-8b", context=8_192, set=("max_num_seqs=4",))
     said = refuse_contradictions(stated, parse_launch("vllm", f"{PLAIN['vllm']} --gpu-memory-utilization 0.8", stated))
     assert said.set == ("gpu_memory_utilization=0.8", "max_num_seqs=4")
+
+
+@pytest.mark.parametrize(
+    ("length", "tokens"), [("8192", 8192), ("32k", 32_000), ("32K", 32_768), ("25.6k", 25_600), ("1M", 1_048_576)]
+)
+def test_a_length_with_a_letter_is_what_vllm_makes_of_it(length: str, tokens: int) -> None:
+    found = read("vllm", f"vllm serve Qwen/Qwen3-8B --max-model-len {length} --max-num-batched-tokens={length}")
+    assert found.context == tokens
+    assert found.set == (f"max_num_batched_tokens={tokens}",)
+
+
+@pytest.mark.parametrize("name", ["fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc"])
+def test_every_eight_bit_cache_of_vllm_has_the_same_bytes(name: str) -> None:
+    assert read("vllm", f"{PLAIN['vllm']} --kv-cache-dtype {name}").kv_cache == "fp8"
+
+
+@pytest.mark.parametrize(
+    ("repository", "named"),
+    [
+        ("unsloth/Qwen3-8B-GGUF:Q4_K_M", ("qwen3-8b", "q4_k_m")),
+        ("Qwen/Qwen3-8B-GGUF:Q8_0", ("qwen3-8b", "q8_0")),
+        ("ggml-org/gemma-3-4b-it-GGUF", ("gemma-3-4b", "q4_k_m")),
+    ],
+)
+def test_a_repository_of_gguf_files_is_its_model_whoever_uploaded_it(repository: str, named: tuple[str, str]) -> None:
+    found = read("llama_cpp", f"llama-server -hf {repository} -c 8192")
+    assert (found.model, found.weights) == named

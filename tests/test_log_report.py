@@ -157,6 +157,11 @@ def test_a_log_that_ends_with_nothing_left_is_one_that_failed() -> None:
             "max seq len (8192) is larger than the maximum number of tokens that can be stored in KV cache (4000)",
             "It did not start: there is room for 4,000 tokens",
         ),
+        (
+            "Number of blocks in KV cache primary pool: 40\nNumber of tokens per block: 64.\n"
+            "maxTokensInPagedKvCache must be large enough to process at least 1 sequence",
+            "It did not start: there is room for 2,560 tokens",
+        ),
     ],
 )
 def test_the_title_says_what_happened(log: str, title: str) -> None:

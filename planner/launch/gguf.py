@@ -1,9 +1,10 @@
 """The GGUF file that llama.cpp and Ollama load: its name, where it is had, and how it is made where nobody has it."""
 
 from planner import format_presets
+from planner.checkpoint_ids import identify
 from planner.choices import Choices
 from planner.deployment import Deployment
-from planner.downloads import hub_id
+from planner.downloads import hub_id, pulled
 from planner.formats import CHECKPOINT
 
 ENDING = ".gguf"
@@ -35,6 +36,23 @@ def named_file(file: str) -> dict[str, str]:
     stem, _, kind = name.rpartition("-")
     known = format_presets.find_mix(kind.lower()) is not None or kind.lower() in format_presets.formats()
     return {"model": stem, "weights": kind.lower()} if stem and known else {"model": name}
+
+
+def named_repository(name: str) -> tuple[str, str]:
+    """Model and weights of what ``llama-server --hf-repo`` or ``ollama pull`` is given, whoever uploaded it.
+
+    A type that is not known here is not taken for the usual one.
+
+    >>> named_repository("unsloth/Qwen3-8B-GGUF:Q6_K"), named_repository("unsloth/Qwen3-8B-GGUF")
+    (('qwen3-8b', 'q6_k'), ('qwen3-8b', 'q4_k_m'))
+    >>> named_repository("unsloth/Qwen3-8B-GGUF:Q6_ALL")
+    ('unsloth/Qwen3-8B-GGUF:Q6_ALL', 'q4_k_m')
+    """
+    model, weights = pulled(name)
+    has_tag = ":" in name.rpartition("/")[2]
+    if model != name or (found := identify(name)) is None or (has_tag and found[1] is None):
+        return model, weights
+    return found[0], found[1] or weights
 
 
 def made_from_checkpoint(choices: Choices, deployment: Deployment, file: str) -> tuple[str, tuple[str, ...]]:

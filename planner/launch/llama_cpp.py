@@ -6,14 +6,14 @@ from itertools import repeat, zip_longest
 
 from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
-from planner.downloads import gguf_repository, pulled
+from planner.downloads import gguf_repository
 from planner.draft import NGRAM, Draft
 from planner.engine_setting import ints_text, parse_ints
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import Launch, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
-from planner.launch.gguf import download, file_name, is_file, made_from_checkpoint, named_file
+from planner.launch.gguf import download, file_name, is_file, made_from_checkpoint, named_file, named_repository
 from planner.launch.llama_cpp_words import (
     ALL_LAYERS,
     CACHE_TYPES,
@@ -150,7 +150,7 @@ def parse(text: str, like: Choices) -> Choices:
             case "model":
                 found = found if is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
             case "repository":
-                model, weights = pulled(value)
+                model, weights = named_repository(value)
                 found = replace(found, model=model, weights=weights)
             case "n_ctx":
                 n_ctx = value

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.choices import Choices, Chosen
-from planner.downloads import OF_THE_HUB, of_the_hub, pull_name, pulled
+from planner.downloads import OF_THE_HUB, of_the_hub, pull_name
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import left_out
-from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file
+from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file, named_repository
 from planner.launch.llama_cpp_words import CACHE_TYPES, cache_type
 
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
@@ -79,7 +79,7 @@ def parse(text: str, like: Choices) -> Choices:
     if is_file(source):
         named = named_file(source.removeprefix("./"))
     else:
-        named = dict(zip(("model", "weights"), pulled(source), strict=True))
+        named = dict(zip(("model", "weights"), named_repository(source), strict=True))
     found = replace(like, **named, engine="ollama", set=())  # type: ignore[arg-type]
     theirs = {parameter: name for name, parameter in PARAMETERS.items()}
     for name, value in _PARAMETER.findall(text):

@@ -1,8 +1,10 @@
 """``vllm serve`` from a plan, and back. Source of the options: vllm/engine/arg_utils.py."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from planner.choices import Choices, Chosen
@@ -19,7 +21,7 @@ SPELLING = Spelling(
     caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
     dtypes={"fp16": "float16", "fp32": "float32"},
     weights={"fp8": "fp8", "nf4": "bitsandbytes"},
-    read={"fp8_e4m3": "fp8"},
+    read=dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla"), "fp8"),
 )
 SPLITS = {
     "tensor_parallel": "--tensor-parallel-size",
@@ -46,6 +48,9 @@ VALUES = (
     *("max_num_batched_tokens", "block_size", "mamba_cache_mode", "mamba_ssm_cache_dtype"),
     *("cpu_offload_gb", "max_loras", "max_lora_rank", "load_format"),
 )
+READABLE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
+"""Settings that vLLM takes with a letter behind, as it does the length. Source: arg_utils.py, human_readable_int."""
+_READABLE = re.compile(r"(\d{1,12})(\.\d{1,6})?([kmgtKMGT])")
 
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
@@ -123,7 +128,9 @@ def parse(text: str, like: Choices) -> Choices:
         if name == "ignored":
             continue
         if name.startswith("set."):
-            found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
+            setting = name.removeprefix("set.")
+            written = _in_digits(value) if setting in READABLE else value
+            found = replace(found, set=(*found.set, f"{setting}={written}"))
         elif name == "drafts":
             found = _with_drafts(found, value)
         elif name == "experts":
@@ -133,10 +140,23 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "":
             loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         else:
-            found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
+            found = replace(found, **{name: whole_number(_in_digits(value) if name == "context" else value, name)})  # type: ignore[arg-type]
     found = replace(found, **SPELLING.said(stored, loads))  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
+
+
+def _in_digits(value: str) -> str:
+    """A number with a letter behind it: small ones count in thousands and may follow a fraction, large ones in 1,024.
+
+    >>> _in_digits("32k"), _in_digits("32K"), _in_digits("25.6k"), _in_digits("1.5K"), _in_digits("8192")
+    ('32000', '32768', '25600', '1.5K', '8192')
+    """
+    found = _READABLE.fullmatch(value)
+    if found is None or (found[2] and found[3].isupper()):
+        return value
+    power = "kmgt".index(found[3].lower()) + 1
+    return str(int(Decimal(found[1] + (found[2] or "")) * (1024 if found[3].isupper() else 1000) ** power))
 
 
 def _dashed(word: str) -> str:
