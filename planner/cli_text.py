@@ -14,6 +14,7 @@ from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import Row
 from planner.line_item import LineItem
+from planner.pulled_file import pulled_instead
 from planner.starting import start
 from planner.table import TableRow
 from planner.table_words import notes
@@ -30,7 +31,8 @@ _SENTENCE_WIDTH, _LEAST_WIDTH = 44, 28
 def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> str:
     """Verdict, items, the four numbers, what would make it fit, and warnings."""
     words = verdict(answer)
-    lines = [words.title, words.sentence.replace("**", ""), ""]
+    pulled = pulled_instead(choices, architecture, answer)
+    lines = [words.title, words.sentence.replace("**", ""), *([pulled] if pulled else []), ""]
     width = max(len(item.name) for item in answer.items)
     lines += [_item_line(item, width) for item in answer.items]
     lines.append(f"  {'total':{width}} {format_bytes(answer.total_bytes):>{_GIB_WIDTH}}")

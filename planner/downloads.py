@@ -57,6 +57,17 @@ def usual_type(tag: str) -> str | None:
     return usual
 
 
+def usual_file(model: str) -> tuple[str, str] | None:
+    """The tag by which Ollama pulls a preset, and the type of the file that it gets; ``None`` where no such is known.
+
+    >>> usual_file("llama-3.1-8b"), usual_file("gpt-oss-20b")
+    (('llama3.1:8b', 'q4_k_m'), ('gpt-oss:20b', 'checkpoint'))
+    """
+    tag = _base_tag(model)
+    usual = None if tag is None else usual_type(tag)
+    return None if tag is None or usual is None else (tag, usual)
+
+
 def of_the_library(model: str, weights: str) -> tuple[Mapping[str, str], bool]:
     """The formats that Ollama's file of *model* in *weights* has of ggml's tensors, and whether a tied head is there.
 

@@ -57,15 +57,15 @@ class EngineData:
         build = BUILD.fullmatch(version.strip())
         if build is not None and self.builds:
             return day_of(int(build[1]), self.builds)
-        number = parse_version(version)
+        dated = bool(self.builds) or DATE.fullmatch(self.newest) is not None
+        number = self._parsed(version, dated)
         if self.releases and not is_day(number) and number >= self.releases[0][0]:
             day = max(day for release, day in self.releases if release <= number)
             return day.year, day.month, day.day
-        dated = bool(self.builds) or DATE.fullmatch(self.newest) is not None
         if is_day(number) != dated:
             raise PlannerError(
                 f"engine_version {shorten(version)!r} is not how the rules of {self.title} are ordered: write "
-                + (self._dated_words if dated else f"a release, such as {self.newest}.")
+                f"{self._words(dated)}"
             )
         if dated and not (1 <= number[1] <= 12 and 1 <= number[2] <= 31):
             raise PlannerError(f"engine_version {shorten(version)!r} is no day: write it as year-month-day.")
@@ -78,10 +78,22 @@ class EngineData:
             )
         return number
 
-    @property
-    def _dated_words(self) -> str:
+    def _parsed(self, version: str, dated: bool) -> Version:
+        try:
+            return parse_version(version)
+        except PlannerError:
+            raise PlannerError(
+                f"engine_version {shorten(version)!r} is not a version of {_NAME_ENDS.split(self.title)[0].strip()}: "
+                f"write {self._words(dated)}"
+            ) from None
+
+    def _words(self, dated: bool) -> str:
+        """How a version is written, by one that is known."""
+        if not dated:
+            return f"a release, such as {self.newest}, the newest whose figures were checked."
         if not self.releases:
-            return "the day of the build, such as 2025-11-07."
+            build = f", or its number, such as {self.newest}" if BUILD.fullmatch(self.newest) else ""
+            return f"the day of the build, such as 2025-11-07{build}."
         first = ".".join(map(str, self.releases[0][0]))
         return f"a release, {first} or later, or the day of its llama.cpp, such as 2025-11-07."
 

@@ -45,7 +45,7 @@ class Setting:
             case "bool":
                 return "true or false"
             case "bytes":
-                return "a size such as 8GiB"
+                return "a size such as 8GiB" + (", and not 0" if self.minimum else "")
             case "ints":
                 return "whole numbers and ranges of them, such as 12,20-23"
             case "int":
@@ -60,7 +60,8 @@ class Setting:
             case "bool":
                 return _FLAGS.get(text.lower())
             case "bytes":
-                return parse_bytes(text, self.name)
+                size = parse_bytes(text, self.name)
+                return size if size >= self.minimum else None
             case "ints":
                 return parse_ints(text)
         try:

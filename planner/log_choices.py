@@ -23,8 +23,8 @@ CACHE_DTYPES = {
     "half": "fp16",
     "f16": "fp16",
     "f32": "fp32",
-    **dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "float8_e4m3fn", "float8_e5m2"), "fp8"),
-    "nvfp4": "nvfp4-kv",
+    **dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla", "float8_e4m3fn", "float8_e5m2"), "fp8"),
+    **dict.fromkeys(("nvfp4", "nvfp4_4over6"), "nvfp4-kv"),
 }
 """Engines' names of cache formats where ours differ."""
 COUNTS = {

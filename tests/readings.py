@@ -44,10 +44,10 @@ def deciding_bytes(reading: Reading) -> int:
     printed_bytes = round(reading.printed["pool_gib"] * GIB)
     if not reading.other_rank or not {"blocks", "tokens"} & reading.printed.keys():
         return printed_bytes
-    one = reading.run(num_gpu_blocks_override=1).report
-    assert one is not None
+    two = reading.run(num_gpu_blocks_override=2).report
+    assert two is not None
     blocks = reading.printed.get("blocks") or _blocks_for(reading, reading.printed["tokens"])
-    return int(blocks) * one.pool_bytes
+    return int(blocks) * two.pool_bytes // 2
 
 
 def prediction(reading: Reading, profile: CalibrationProfile | None = None, log: str = "") -> Prediction:
@@ -194,7 +194,7 @@ def main() -> None:
 
 def _blocks_for(reading: Reading, tokens: int) -> int:
     """The fewest blocks for which that many tokens are printed."""
-    low, high = 1, 2**31
+    low, high = 2, 2**31
     while low < high:
         middle = (low + high) // 2
         if (reading.run(num_gpu_blocks_override=middle).pool_tokens or 0) < tokens:

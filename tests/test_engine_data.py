@@ -141,6 +141,8 @@ def test_a_variant_has_its_own_rules_before_those_of_its_base() -> None:
     [
         ("ollama", "0.4.7", "is not how the rules of Ollama are ordered: write a release, 0.5.0 or later"),
         ("llama_cpp", "0.24", "write the day of the build"),
+        ("llama_cpp", "newest", "is not a version of llama.cpp: write the day of the build"),
+        ("vllm", "99", "is not a version of vLLM: write a release, such as 0."),
         ("llama_cpp", "2022-01-01", "is older than the rules"),
         ("llama_cpp", "2025-13-45", "is no day"),
         ("ik_llama_cpp", "99.9", "write the day of the build"),

@@ -101,6 +101,7 @@ LAYERS = (
         "planner.cache_comparison",
         "planner.spread",
         "planner.printed_changes",
+        "planner.pulled_file",
         "planner.starting",
         "planner.would_start",
     ),

@@ -5,9 +5,17 @@ from dataclasses import replace
 import pytest
 
 from planner.choices import Choices
+from planner.commands.given import refuse_repeated
 from planner.errors import PlannerError
 from planner.launch import parse_launch
-from planner.launch.pasted import SWITCHES_WITHOUT_MEMORY, WITHOUT_MEMORY, refuse_contradictions, skipped
+from planner.launch.pasted import (
+    SWITCHES_WITHOUT_MEMORY,
+    WITHOUT_MEMORY,
+    by_name,
+    refuse_contradictions,
+    skipped,
+    taken_as,
+)
 
 LIKE = Choices(model="", memory="79GiB")
 PLAIN = {
@@ -123,20 +131,6 @@ def test_what_says_the_same_or_more_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("length", "tokens"), [("8192", 8192), ("32k", 32_000), ("32K", 32_768), ("25.6k", 25_600), ("1M", 1_048_576)]
-)
-def test_a_length_with_a_letter_is_what_vllm_makes_of_it(length: str, tokens: int) -> None:
-    found = read("vllm", f"vllm serve Qwen/Qwen3-8B --max-model-len {length} --max-num-batched-tokens={length}")
-    assert found.context == tokens
-    assert found.set == (f"max_num_batched_tokens={tokens}",)
-
-
-@pytest.mark.parametrize("name", ["fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc"])
-def test_every_eight_bit_cache_of_vllm_has_the_same_bytes(name: str) -> None:
-    assert read("vllm", f"{PLAIN['vllm']} --kv-cache-dtype {name}").kv_cache == "fp8"
-
-
-@pytest.mark.parametrize(
     ("repository", "named"),
     [
         ("unsloth/Qwen3-8B-GGUF:Q4_K_M", ("qwen3-8b", "q4_k_m")),
@@ -147,3 +141,84 @@ def test_every_eight_bit_cache_of_vllm_has_the_same_bytes(name: str) -> None:
 def test_a_repository_of_gguf_files_is_its_model_whoever_uploaded_it(repository: str, named: tuple[str, str]) -> None:
     found = read("llama_cpp", f"llama-server -hf {repository} -c 8192")
     assert (found.model, found.weights) == named
+
+
+# By vllm/engine/arg_utils.py and sglang/srt/server_args.py: k, m, g are thousands, K, M, G are 1,024s.
+LARGE = {
+    "vllm": ("--max-model-len", "--max-num-batched-tokens", "--kv-cache-memory-bytes"),
+    "sglang": ("--context-length", "--max-total-tokens", "--max-prefill-tokens"),
+}
+LARGE_OPTIONS = [(engine, option) for engine, names in LARGE.items() for option in names]
+
+
+@pytest.mark.parametrize(("engine", "option"), LARGE_OPTIONS)
+@pytest.mark.parametrize(
+    ("short", "number"),
+    [("32k", 32_000), ("32K", 32_768), ("25.6k", 25_600), ("1m", 10**6), ("1M", 2**20), ("4G", 2**32)],
+)
+def test_a_large_number_may_be_short(engine: str, option: str, short: str, number: int) -> None:
+    begin = PLAIN[engine].rsplit(" ", 2)[0]
+    assert read(engine, f"{begin} {option} {short}") == read(engine, f"{begin} {option} {number}")
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("vllm", "--max-model-len 1.5K"),
+        ("vllm", "--max-model-len 32kb"),
+        ("vllm", "--max-model-len auto"),
+        ("vllm", "--tensor-parallel-size 2k"),
+        ("sglang", "--context-length 1.5M"),
+        ("lmdeploy", "--session-len 32k"),
+        ("tensorrt_llm", "--max_seq_len 32k"),
+    ],
+)
+def test_a_number_that_the_engine_does_not_take_is_refused(engine: str, words: str) -> None:
+    with pytest.raises(PlannerError, match=r"whole number|number of tokens"):
+        read(engine, f"{PLAIN[engine].rsplit(' ', 2)[0]} {words}")
+
+
+@pytest.mark.parametrize(
+    ("engine", "theirs", "ours"),
+    [
+        # CacheDType of vllm/config/cache.py, those that a plan can count.
+        *(("vllm", name, "fp8") for name in ("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla")),
+        *(("vllm", name, "nvfp4-kv") for name in ("nvfp4", "nvfp4_4over6")),
+        *(("vllm", name, ours) for name, ours in (("bfloat16", "bf16"), ("float16", "fp16"), ("auto", None))),
+        *(("sglang", name, "fp8") for name in ("fp8_e4m3", "fp8_e5m2")),
+        *(("sglang", name, ours) for name, ours in (("bf16", "bf16"), ("bfloat16", "bf16"), ("auto", None))),
+    ],
+)
+def test_every_name_of_a_cache_format_is_read(engine: str, theirs: str, ours: str | None) -> None:
+    assert read(engine, f"{PLAIN[engine]} --kv-cache-dtype {theirs}").kv_cache == ours
+
+
+@pytest.mark.parametrize(
+    ("engine", "text", "weights"),
+    [
+        ("llama_cpp", "llama-server -hf unsloth/Qwen3-8B-GGUF:Q6_K -c 16384", "q6_k"),
+        # Without a tag llama-server takes Q4_K_M: common/arg.cpp, --hf-repo.
+        ("llama_cpp", "llama-server -hf unsloth/Qwen3-8B-GGUF", "q4_k_m"),
+        ("ollama", "FROM hf.co/unsloth/Qwen3-8B-GGUF:Q8_0", "q8_0"),
+        ("vllm", "vllm serve RedHatAI/Qwen3-8B-FP8-dynamic", "fp8-row"),
+    ],
+)
+def test_a_repository_that_is_a_preset_by_its_name_is_taken_as_that(engine: str, text: str, weights: str) -> None:
+    said = by_name(read(engine, text))
+    assert (said.model, said.weights) == ("qwen3-8b", weights)
+    assert taken_as(text, said).endswith(f" is taken as qwen3-8b in {weights}, by its name.")
+
+
+@pytest.mark.parametrize("model", ["Qwen/Qwen3-8B", "someone/Qwen3-8B-of-mine", "someone/of-their-own", "qwen3-8b"])
+def test_no_other_name_is_taken_for_a_preset(model: str) -> None:
+    said = replace(LIKE, model=model)
+    assert by_name(said) == said
+    assert taken_as(f"vllm serve {model}", said) == ""
+    online = replace(LIKE, model="RedHatAI/Qwen3-8B-FP8-dynamic", online=True)
+    assert by_name(online) == online
+
+
+def test_a_setting_with_two_values_is_refused() -> None:
+    refuse_repeated(("max_num_seqs=4", "block_size=16", "max-num-seqs=4"), "--set")
+    with pytest.raises(PlannerError, match="gives max_num_seqs twice, as 4 and as 8"):
+        refuse_repeated(("max_num_seqs=4", "max-num-seqs=8"), "--set")

@@ -17,6 +17,7 @@ from planner.library_names import meant_by
 from planner.model_files import load_model
 from planner.preset_files import PRESETS
 from planner.presets import find_model, load_preset, ollama_name
+from planner.pulled_file import pulled_instead
 
 LIBRARY = tomllib.loads((PRESETS / "ollama.toml").read_text(encoding="utf-8"))
 TAGS = {alias.lower() for preset in presets.models() for alias in preset.aliases if ":" in alias}
@@ -249,3 +250,24 @@ def test_a_file_of_another_engine_is_said_to_be_one() -> None:
     for tag in ("gemma4:e2b-nvfp4", "qwen3.5:9b-mlx", "qwen3.6:35b-a3b-coding-mxfp8"):
         with pytest.raises(UnknownName, match="computes with MLX, on Apple's chips alone"):
             find_model(tag)
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        (Choices(model="llama-3.1-8b", memory="8GiB", engine="ollama"), "ollama pull llama3.1:8b gets q4_k_m instead"),
+        # The tag itself, named weights, a file as published, and other engines have nothing to be told.
+        (Choices(model="llama3.1:8b", memory="8GiB", engine="ollama"), ""),
+        (Choices(model="llama-3.1-8b", memory="8GiB", engine="ollama", weights="q8_0"), ""),
+        (Choices(model="llama-3.1-8b", memory="8GiB", engine="ollama", weights="checkpoint"), ""),
+        (Choices(model="gpt-oss-20b", memory="8GiB", engine="ollama"), ""),
+        (Choices(model="llama-3.1-8b", memory="8GiB", engine="llama_cpp"), ""),
+    ],
+)
+def test_a_plan_as_published_says_what_ollama_would_pull(choices: Choices, said: str) -> None:
+    chosen = choose(choices)
+    found = pulled_instead(
+        choices, chosen.architecture, answer(chosen.architecture, chosen.deployment, chosen.workload)
+    )
+    assert said in found
+    assert bool(found) == bool(said)

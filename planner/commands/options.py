@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from planner.choices import Choices
-from planner.commands.given import Unused
+from planner.commands.given import Unused, refuse_repeated
 from planner.deployment import CPU
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import PerRequest
@@ -160,6 +160,7 @@ def choices_from(arguments: argparse.Namespace, **given: Any) -> Choices:
     """The Choices among *arguments*; *given* comes first."""
     known = {field.name for field in fields(Choices)}
     values = {name: value for name, value in vars(arguments).items() if name in known}
+    refuse_repeated(arguments.set, "--set")
     values |= {"set": tuple(arguments.set), "engine": arguments.engine.strip().lower()}
     if values.get("model"):
         values["model"] = meant_by(values["engine"], values["model"])

@@ -3,7 +3,7 @@ import argparse
 from planner.answer import answer
 from planner.choices import Chosen, choose
 from planner.commands import DOES_NOT_FIT, DONE
-from planner.commands.given import Unused
+from planner.commands.given import Unused, refuse_repeated
 from planner.commands.options import (
     add_draft,
     add_json,
@@ -59,11 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Name what is planned: --model NAME, or --command with one that names it.")
     choices = choices_from(arguments)
     beside: tuple[str, ...] = ()
+    taken = ""
     if arguments.launch:
         from planner.launch import parse_launch
-        from planner.launch.pasted import refuse_contradictions, skipped
+        from planner.launch.pasted import by_name, refuse_contradictions, skipped, taken_as
 
-        choices = refuse_contradictions(choices, parse_launch(choices.engine, arguments.launch, choices))
+        said = by_name(parse_launch(choices.engine, arguments.launch, choices))
+        taken = taken_as(arguments.launch, said)
+        refuse_repeated(said.set, "The command")
+        choices = refuse_contradictions(choices, said)
         beside = skipped(choices.engine, arguments.launch)
         if not choices.model:
             raise PlannerError("The command names no model: add --model NAME.")
@@ -76,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.cli_text import plan_text
 
         print(plan_text(choices, chosen.architecture, result))
+        if taken:
+            print(f"Note: {taken}")
         if beside:
             print(f"Of the command {', '.join(beside)} {'says' if len(beside) == 1 else 'say'} nothing of memory.")
     return DONE if result.fits else DOES_NOT_FIT

@@ -1,5 +1,6 @@
 """A command that starts what was planned, and what such a command says when it is read back."""
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,6 +10,8 @@ from planner.units import shorten
 
 MAX_COMMAND_CHARACTERS = 20_000
 _MAX_DIGITS = 15
+_SHORT = re.compile(r"(\d{1,12})(\.\d{1,6})?([kmgKMG])", re.ASCII)
+_THOUSANDS = "kmg"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,22 @@ def known_name(known: Mapping[str, str], value: str, option: str) -> str:
     if value not in known:
         raise PlannerError(f"{option} {shorten(value)} is not known here; choose one of: auto, {', '.join(known)}.")
     return known[value]
+
+
+def in_full(value: str) -> str:
+    """*value* without the ending that vLLM and SGLang take after a large number: k, m, g are thousands, K, M, G 1,024s.
+
+    Anything else stays as it is, as do 1,024s of a number that is not whole. Source: human_readable_int in
+    vllm/engine/arg_utils.py and sglang/srt/utils/common.py.
+
+    >>> in_full("32k"), in_full("32K"), in_full("25.6k"), in_full("1.5K"), in_full("8192")
+    ('32000', '32768', '25600', '1.5K', '8192')
+    """
+    found = _SHORT.fullmatch(value)
+    if found is None or (found[2] and found[3].isupper()):
+        return value
+    base = 1000 if found[3].islower() else 1024
+    return str(int(float(found[1] + (found[2] or "")) * base ** (1 + _THOUSANDS.index(found[3].lower()))))
 
 
 def whole_number(value: str, name: str) -> int:

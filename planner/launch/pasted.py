@@ -9,9 +9,12 @@ from dataclasses import fields, replace
 
 from planner.checkpoint_ids import identify
 from planner.choices import Choices
+from planner.downloads import pulled
 from planner.errors import PlannerError
 from planner.launch import several
 from planner.launch.base import words_of
+from planner.model_files import load_model
+from planner.units import shorten
 
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]{0,5}$")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
@@ -85,6 +88,33 @@ def ignored(engine: str) -> tuple[dict[str, str], dict[str, str]]:
         dict.fromkeys((*WITHOUT_MEMORY[engine], *several.FLAGS.get(engine, ())), "ignored"),
         dict.fromkeys((*SWITCHES_WITHOUT_MEMORY[engine], *several.SWITCHES.get(engine, ())), "ignored=1"),
     )
+
+
+def by_name(said: Choices) -> Choices:
+    """*said* with the preset that its repository is by its name; as it is where that is known or read ``online``."""
+    if "/" not in said.model or said.online or (found := identify(said.model)) is None or _is_known(said.model):
+        return said
+    return replace(said, model=found[0], weights=found[1] or said.weights)
+
+
+def taken_as(text: str, said: Choices) -> str:
+    """A sentence on the repository in *text* that *said* has a preset for, by its name alone; empty without one."""
+    values = (word.partition("=")[2] if word.startswith("-") else word for word in words_of(text))
+    for value in values:
+        found = identify(value) if "/" in value else None
+        if found and found[0] == said.model and pulled(value)[0] == value and not _is_known(value):
+            stored = "as published" if said.weights is None else f"in {said.weights}"
+            return f"{shorten(value)} is taken as {said.model} {stored}, by its name."
+    return ""
+
+
+def _is_known(model: str) -> bool:
+    """Whether *model* is a preset, a file, or a repository that was read before."""
+    try:
+        load_model(model)
+    except PlannerError:
+        return False
+    return True
 
 
 def refuse_contradictions(given: Choices, said: Choices) -> Choices:

@@ -9,7 +9,7 @@ from planner.draft import EAGLE, Draft
 from planner.engine_data import EngineSettings
 from planner.engines.sglang.options import tp_size
 from planner.errors import PlannerError
-from planner.launch.base import Launch, option_of, options_of, shell, whole_number
+from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
@@ -30,6 +30,8 @@ VALUES = (
     *("cuda_graph_max_bs", "page_size", "swa_full_tokens_ratio", "mamba_full_memory_ratio", "max_mamba_cache_size"),
     *("mamba_ssm_dtype", "attention_backend", "speculative_num_draft_tokens"),
 )
+LARGE = ("max_total_tokens", "max_prefill_tokens")
+"""Settings that may be written as --context-length may: 32k."""
 SWITCHES = ("disable_radix_cache", "disable_hybrid_swa_memory", "disable_cuda_graph", "disable_piecewise_cuda_graph")
 SPLITS = {"--tp-size": "tp", "--pp-size": "pp", "--dp-size": "dp", "--ep-size": "ep"}
 LONG = {
@@ -135,7 +137,8 @@ def parse(text: str, like: Choices) -> Choices:
         if name == "draft":
             draft = value
         elif name.startswith("set."):
-            found = replace(found, set=(*found.set, f"{name.removeprefix('set.')}={value}"))
+            setting = name.removeprefix("set.")
+            found = replace(found, set=(*found.set, f"{setting}={in_full(value) if setting in LARGE else value}"))
         elif name == "algorithm":
             found = replace(found, set=(*found.set, f"speculative_algorithm={value}"))
         elif name in sizes:
@@ -151,7 +154,7 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "model":
             loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         elif name == "context":
-            found = replace(found, context=whole_number(value, name))
+            found = replace(found, context=whole_number(in_full(value), name))
         else:
             raise PlannerError(f"sglang.launch_server has no use for the word {value[:40]!r}.")
     found = replace(found, **SPELLING.said(stored, loads))  # type: ignore[arg-type]

@@ -1,17 +1,15 @@
 """``vllm serve`` from a plan, and back. Source of the options: vllm/engine/arg_utils.py."""
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
-from planner.launch.base import Launch, option_of, options_of, shell, whole_number
+from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
@@ -21,7 +19,11 @@ SPELLING = Spelling(
     caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
     dtypes={"fp16": "float16", "fp32": "float32"},
     weights={"fp8": "fp8", "nf4": "bitsandbytes"},
-    read=dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla"), "fp8"),
+    read={
+        **dict.fromkeys(("fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla"), "fp8"),
+        "float16": "fp16",
+        "nvfp4_4over6": "nvfp4-kv",
+    },
 )
 SPLITS = {
     "tensor_parallel": "--tensor-parallel-size",
@@ -48,9 +50,9 @@ VALUES = (
     *("max_num_batched_tokens", "block_size", "mamba_cache_mode", "mamba_ssm_cache_dtype"),
     *("cpu_offload_gb", "max_loras", "max_lora_rank", "load_format"),
 )
-READABLE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
-"""Settings that vLLM takes with a letter behind, as it does the length. Source: arg_utils.py, human_readable_int."""
-_READABLE = re.compile(r"(\d{1,12})(\.\d{1,6})?([kmgtKMGT])")
+LONGEST = "--max-model-len"
+LARGE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
+"""Settings that may be written as LONGEST may: 32k."""
 
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
@@ -61,7 +63,7 @@ def launch(choices: Choices, chosen: Chosen) -> Launch:
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     deployment = chosen.deployment
-    yield from ("--max-model-len", str(chosen.workload.context_tokens))
+    yield from (LONGEST, str(chosen.workload.context_tokens))
     for name, option in SPLITS.items():
         if getattr(deployment, name) > 1:
             yield from (option, str(getattr(deployment, name)))
@@ -114,7 +116,7 @@ def parse(text: str, like: Choices) -> Choices:
     words = arguments("vllm", text, STARTS)
     if words is None:
         raise PlannerError("This is not a command that begins with vllm serve.")
-    flags = SPELLING.flags | {"--max-model-len": "context", "--speculative-config": "drafts", "--model": ""}
+    flags = SPELLING.flags | {LONGEST: "context", "--speculative-config": "drafts", "--model": ""}
     flags |= {option: name for name, option in SPLITS.items()} | SHORT
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
     switches = dict.fromkeys(("--enable-expert-parallel", "-ep"), "experts=1")
@@ -129,8 +131,9 @@ def parse(text: str, like: Choices) -> Choices:
             continue
         if name.startswith("set."):
             setting = name.removeprefix("set.")
-            written = _in_digits(value) if setting in READABLE else value
-            found = replace(found, set=(*found.set, f"{setting}={written}"))
+            found = replace(found, set=(*found.set, f"{setting}={in_full(value) if setting in LARGE else value}"))
+        elif name == "context":
+            found = replace(found, context=_longest(value))
         elif name == "drafts":
             found = _with_drafts(found, value)
         elif name == "experts":
@@ -140,29 +143,22 @@ def parse(text: str, like: Choices) -> Choices:
         elif name == "":
             loads, found = value, replace(found, **of_checkpoint(value))  # type: ignore[arg-type]
         else:
-            found = replace(found, **{name: whole_number(_in_digits(value) if name == "context" else value, name)})  # type: ignore[arg-type]
+            found = replace(found, **{name: whole_number(value, name)})  # type: ignore[arg-type]
     found = replace(found, **SPELLING.said(stored, loads))  # type: ignore[arg-type]
     shared = (found.tensor_parallel or 1) * (found.data_parallel or 1)
     return replace(found, expert_parallel=shared) if shares_experts else found
-
-
-def _in_digits(value: str) -> str:
-    """A number with a letter behind it: small ones count in thousands and may follow a fraction, large ones in 1,024.
-
-    >>> _in_digits("32k"), _in_digits("32K"), _in_digits("25.6k"), _in_digits("1.5K"), _in_digits("8192")
-    ('32000', '32768', '25600', '1.5K', '8192')
-    """
-    found = _READABLE.fullmatch(value)
-    if found is None or (found[2] and found[3].isupper()):
-        return value
-    power = "kmgt".index(found[3].lower()) + 1
-    return str(int(Decimal(found[1] + (found[2] or "")) * (1024 if found[3].isupper() else 1000) ** power))
 
 
 def _dashed(word: str) -> str:
     """An option as vLLM spells it: it takes ``--max_model_len`` too."""
     name, equals, value = word.partition("=")
     return f"{name.replace('_', '-')}{equals}{value}" if name.startswith("--") else word
+
+
+def _longest(value: str) -> int:
+    if value in ("auto", "-1"):
+        raise PlannerError(f"{LONGEST} {value} is as long as memory allows: name the number of tokens to plan for.")
+    return whole_number(in_full(value), LONGEST)
 
 
 def _with_drafts(found: Choices, value: str) -> Choices:

@@ -36,7 +36,7 @@ def pool(architecture: Architecture, size: int, *settings: str, **options: objec
 
 
 def block_size(name: str, *settings: str, **options: object) -> int:
-    report = ask(shape(name), "num_gpu_blocks_override=1", *settings, **options).report
+    report = ask(shape(name), "num_gpu_blocks_override=2", *settings, **options).report
     assert report is not None
     return report.block_size
 
@@ -290,6 +290,22 @@ def test_the_share_of_the_card_is_rounded_up_and_the_rest_is_an_item() -> None:
     assert sum(item.bytes for item in found.items) == found.total_bytes == found.memory_bytes - found.free_bytes
 
 
+@pytest.mark.parametrize(
+    ("setting", "version", "least"),
+    [
+        ("num_gpu_blocks_override=1", "0.29", "num_gpu_blocks_override = 1: .* give 2 or more"),
+        ("kv_cache_memory_bytes=63KiB", "0.29", f"give {2 * BLOCK_BYTES:,} or more"),
+        ("kv_cache_memory_bytes=31KiB", "0.28", f"give {BLOCK_BYTES:,} or more"),
+        ("kv_cache_memory_bytes=0", "0.29", "a size such as 8GiB, and not 0"),
+    ],
+)
+def test_a_set_pool_without_a_block_to_give_away_is_refused(setting: str, version: str, least: str) -> None:
+    with pytest.raises(PlannerError, match=least):
+        ask(DENSE, setting, engine_version=version)
+    assert ask(DENSE, f"kv_cache_memory_bytes={2 * BLOCK_BYTES}").loads
+    assert ask(DENSE, "num_gpu_blocks_override=2").loads
+
+
 def test_a_set_pool_must_be_there() -> None:
     fits = pool(DENSE, 10**9, memory="40GiB", engine_version="0.28")
     assert fits.state is State.FITS
@@ -356,7 +372,7 @@ def test_large_cards_but_the_a100_run_larger_batches() -> None:
 SHAPES = ("gdn-27b", "gemma-3-1b", "kimi-linear-48b", "granite-4.0-h-1b", "falcon-h1-3b", "32-layers-8-heads")
 
 
-@given(st.sampled_from(SHAPES), st.integers(10**8, 10**11), st.integers(1, 200_000))
+@given(st.sampled_from(SHAPES), st.integers(5 * 10**8, 10**11), st.integers(1, 200_000))
 def test_the_longest_start_is_the_edge(name: str, size: int, context: int) -> None:
     """It starts with the longest context, and not with a token more."""
     longest = pool(shape(name), size, memory="1TiB", context=context).max_context_tokens

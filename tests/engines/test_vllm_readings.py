@@ -91,7 +91,7 @@ def test_concurrency_follows_from_the_printed_blocks(reading: Reading) -> None:
 @pytest.mark.parametrize("reading", rows(lambda r: "pool_gib" not in r.printed and "tokens" in r.printed))
 def test_printed_tokens_are_those_of_a_whole_number_of_blocks(reading: Reading) -> None:
     """Without a pool there is only this: tokens come in steps of max_model_len / blocks of one request."""
-    report = reading.run(num_gpu_blocks_override=1).report
+    report = reading.run(num_gpu_blocks_override=2).report
     assert report is not None
     assert reading.context is not None
     number = ceil(reading.printed["tokens"] * report.blocks_per_request / reading.context)

@@ -14,7 +14,7 @@ from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
 from planner.engines.vllm.options import check, options
 from planner.engines.vllm.pages import in_model_format
-from planner.engines.vllm.report import null_block_bytes, report, stated_pool_bytes
+from planner.engines.vllm.report import check_stated_pool, null_block_bytes, report, stated_pool_bytes
 from planner.engines.vllm.runtime import runtime_items
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
@@ -37,7 +37,10 @@ class Vllm(PerRequest):
         step = {"max_num_seqs": chosen.max_num_seqs, "max_num_batched_tokens": chosen.max_num_batched_tokens}
         check_settings(architecture, deployment, "vLLM", step)
         check_division(architecture, deployment, "vLLM")
-        return tuple(offloaded(rank, deployment)[0] for rank in self._whole_ranks(architecture, deployment))
+        ranks = tuple(offloaded(rank, deployment)[0] for rank in self._whole_ranks(architecture, deployment))
+        for rank in ranks:
+            check_stated_pool(rank, deployment)
+        return ranks
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)

@@ -8,6 +8,7 @@ from planner.engines.vllm.blocks import Grouping
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.options import options
 from planner.engines.vllm.pages import STATE
+from planner.errors import PlannerError
 from planner.kv_cache import bytes_for
 from planner.records import dataclass
 from planner.units import format_bytes
@@ -45,6 +46,28 @@ def stated_pool_bytes(rank: Rank, deployment: Deployment) -> int | None:
     if (blocks := settings.integer("num_gpu_blocks_override")) is not None:
         return blocks * grouping(rank, deployment).block_bytes
     return settings.integer("kv_cache_memory_bytes")
+
+
+def check_stated_pool(rank: Rank, deployment: Deployment) -> None:
+    """Refuses a pool that was set and has no block to give away.
+
+    Raises PlannerError, naming the setting and the least that it can be.
+    """
+    settings, size = deployment.settings, stated_pool_bytes(rank, deployment)
+    is_given = "kv_cache_memory_bytes" in settings.given or "num_gpu_blocks_override" in settings.given
+    if size is None or not is_given or not request_specs(rank, deployment):
+        return
+    block_bytes, kept_bytes = grouping(rank, deployment).block_bytes, null_block_bytes(rank, deployment)
+    if size >= kept_bytes + block_bytes:
+        return
+    blocks = settings.integer("num_gpu_blocks_override")
+    given = f"kv_cache_memory_bytes = {size:,}" if blocks is None else f"num_gpu_blocks_override = {blocks}"
+    least = f"{kept_bytes + block_bytes:,}" if blocks is None else f"{1 + kept_bytes // block_bytes}"
+    kept = " and one is never given away" if kept_bytes else ""
+    raise PlannerError(
+        f"vLLM {settings.version} would refuse {given}: a block of the cache takes {format_bytes(block_bytes)}{kept}; "
+        f"give {least} or more, or leave it out."
+    )
 
 
 def report(

@@ -1,0 +1,36 @@
+"""What ``ollama pull`` gets of a preset, beside a plan that counts the model as published."""
+
+from dataclasses import replace
+
+from planner.answer import Answer, answer
+from planner.architecture import Architecture
+from planner.choices import Choices, choose
+from planner.downloads import usual_file
+from planner.errors import PlannerError
+from planner.formats import CHECKPOINT
+from planner.library_names import OLLAMA
+from planner.units import format_bytes
+from planner.verdict import verdict
+
+
+def pulled_instead(choices: Choices, architecture: Architecture, before: Answer) -> str:
+    """A sentence on the file that Ollama's library has, for a plan that names no weights; empty for any other.
+
+    The plan itself is of the weights as published: a preset's name means the same to every engine.
+    """
+    if choices.engine != OLLAMA or before.weights != CHECKPOINT or choices.weights is not None:
+        return ""
+    file = usual_file(choices.model)
+    if file is None or file[1] == CHECKPOINT:
+        return ""
+    tag, weights = file
+    try:
+        chosen = choose(replace(choices, weights=weights), architecture)
+        found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    except PlannerError:
+        return ""
+    return (
+        f"Counted as published ({before.stored_as}). ollama pull {tag} gets {weights} instead, "
+        f"{format_bytes(found.weights_bytes)} of weights; for it the answer is “{verdict(found).title}”: "
+        f"--weights {weights}, or --model {tag}."
+    )
