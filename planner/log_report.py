@@ -14,6 +14,7 @@ from planner.log_doubts import doubted, still_fits, went_on
 from planner.log_lacks import Lack, stated_in_vain
 from planner.log_model import shown_name
 from planner.log_profile import profile_from
+from planner.log_spill import spilled
 from planner.log_try import Try
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import ALLOCATED, Failure, Readings, Start
@@ -72,7 +73,8 @@ def report_log(
         # Where the engine starts with any cache at all, what it prints is enough, however long the plan's context is.
         printed = _of_any_size(start, tries)
         tries = (*printed, *planned) if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
-    doubts = (doubt, unexplained, unmeasured, went_on(start))
+    in_main_memory = "" if chosen is None or doubt else spilled(start, told.choices, chosen.architecture, profile)
+    doubts = (doubt, unexplained, unmeasured, went_on(start), in_main_memory)
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,

@@ -95,7 +95,7 @@ LAYERS = (
     ("planner.offers",),
     ("planner.fewest_cards", "planner.rate_offers"),
     ("planner.log_shortage", "planner.log_try"),
-    ("planner.larger_shares", "planner.printed_figures"),
+    ("planner.larger_shares", "planner.log_spill", "planner.printed_figures"),
     ("planner.printed_buffers", "planner.printed_pools"),
     (
         "planner.cache_comparison",

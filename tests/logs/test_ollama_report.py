@@ -70,3 +70,30 @@ def test_the_page_s_example_is_a_laptop_that_holds_fewer_tokens() -> None:
     assert 250 < 6.9 * 1024 - 4_643.78 - 14_848 * 144 / 1024 < 400
     weights = next(row for row in found.readings if row.name == "weights")
     assert weights.match is Match.EQUAL
+
+
+LAPTOP = (
+    'level=INFO source=routes.go:1235 msg="Listening on 127.0.0.1:11434 (version 0.9.6)"\n'
+    'level=INFO source=types.go:130 msg="inference compute" id=GPU-1 library=cuda compute=8.9 '
+    'name="NVIDIA GeForce RTX 4060 Laptop GPU" total="8.0 GiB" available="6.9 GiB"\n'
+    "llama_model_loader: loaded meta data with 27 key-value pairs and 443 tensors from /blobs/sha256-a8cc12345678\n"
+    "llama_model_loader: - kv   2:                               general.name str              = Qwen3 {size}\n"
+    "print_info: file type   = Q4_K - Medium\n"
+    "load_tensors: offloaded {offloaded} layers to GPU\n"
+    "llama_context: n_seq_max     = 1\nllama_context: n_ctx         = {context}\n"
+)
+
+
+def notes(size: str, offloaded: str, context: int) -> str:
+    text = LAPTOP.format(size=size, offloaded=offloaded, context=context)
+    return " ".join(report_log(read_log(text), Choices(model="", engine="")).notes)
+
+
+def test_layers_that_run_from_main_memory_are_said_with_the_context_that_keeps_them_off_it() -> None:
+    """8.24 GiB of weights are more than the card; 4.53 of the 8B leave 1.60 for 147,456 B a token."""
+    assert "15 of 41 layers run from main memory" in notes("14B", "26/41", 8192)
+    assert "no room for all of them whatever the context is" in notes("14B", "26/41", 8192)
+    assert "8 of 37 layers run from main memory" in notes("8B", "29/37", 32_768)
+    assert "all of them lie on the card with up to 11,648 tokens" in notes("8B", "29/37", 32_768)
+    assert "by the plan there is room for all" in notes("8B", "29/37", 4096)
+    assert "main memory" not in notes("8B", "37/37", 4096)
