@@ -19,6 +19,8 @@ from planner.tuning import with_setting
 
 ENGINE, PLANNER = "engine", "planner"
 """Who says that a change is enough."""
+SAMPLER_TOKENS = 8192
+"""The step of a longer prompt takes about as much as the sampler of vLLM's 256 requests, or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,12 @@ class Failed:
             return _outcome(self.ask(changed)) == _outcome(before)
         except PlannerError:
             return False
+
+    def peaks_with_a_prompt(self) -> bool:
+        """Whether vLLM's peak is one long prompt in one step, and not the sampler of all requests at once."""
+        chosen = self._chosen()
+        is_whole = chosen.deployment.engine == "vllm" and bool(chosen.deployment.settings.rule("whole_prompts"))
+        return is_whole and chosen.workload.context_tokens > SAMPLER_TOKENS
 
     def attempt(self, change: str, says: str, changed: Choices) -> Try | None:
         """The change with its outcome; ``None`` where it cannot be made.

@@ -61,6 +61,8 @@ def _request(start: Start) -> Iterator[Try]:
     if start.engine in FREE_SHARES:
         yield from larger_free_share(start, tokens)
     request, pool, asked = start.most("request"), start.least("pool"), printed_number(start, "max_model_len")
+    if pool is not None and pool.value <= 0:
+        yield from pool_changes(start)
     if start.engine != "vllm" or pool is None or pool.value <= 0:
         return
     if request is not None and request.unit == "bytes":

@@ -153,8 +153,10 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         yield "placement", change, PLANNER, changed
     for fix in fixes(_placed(choices), failed.architecture, before):
         changed = replace(fix.choices, set=choices.set) if fix.choices.set == _placed(choices).set else fix.choices
-        is_placement = any(text.partition("=")[0] in PLACEMENT for text in set(changed.set) - set(choices.set))
-        if changed.context == choices.context and not is_placement and _is_larger(changed, before):
+        added = {text.partition("=")[0] for text in set(changed.set) - set(choices.set)}
+        is_placement = not added.isdisjoint(PLACEMENT)
+        is_idle = failed.peaks_with_a_prompt() and "max_num_seqs" in added
+        if changed.context == choices.context and not (is_placement or is_idle) and _is_larger(changed, before):
             yield fix.change, fix.change, PLANNER, changed
 
 
@@ -182,7 +184,7 @@ def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
         if share < higher <= limit:
             yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)
     asked = settings.integer("max_num_seqs")
-    for number in SEQUENCES:
+    for number in () if failed.peaks_with_a_prompt() else SEQUENCES:
         if asked is None or number < asked:
             requests = "1 request" if number == 1 else f"{number} requests"
             yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)

@@ -99,6 +99,26 @@ def test_a_hybrid_is_told_of_its_sequences_too() -> None:
         assert "at most 77 requests at once" in one.change
 
 
+FIRST_ENGINE = (
+    "vLLM API server version 0.6.4\n"
+    "non-default args: {{'model': 'meta-llama/Llama-3.1-8B', 'max_model_len': {length}}}\n"
+    "Loading model weights took 14.9888 GB\n"
+    "Memory profiling results: total_gpu_memory=23.58GiB initial_memory_usage=15.34GiB peak_torch_memory=17.98GiB "
+    "memory_usage_post_profile=15.35GiB non_torch_memory=0.35GiB kv_cache_size=2.89GiB gpu_memory_utilization=0.90\n"
+    "The model's max seq len ({length}) is larger than the maximum number of tokens that can be stored in KV cache "
+    "(23648).\n"
+)
+
+
+def test_fewer_requests_change_nothing_where_one_long_prompt_is_the_peak() -> None:
+    """vLLM's first engine: 20,000 tokens peak at 17.06 GiB and 29,000 at 17.98, whatever the sampler takes."""
+    log = FIRST_ENGINE.format(length=29_000)
+    for said in (log, log.replace("29000}", "29000, 'max_num_seqs': 128}")):
+        options = by_option(report(said))
+        assert {"--gpu-memory-utilization 0.95", "--quantization fp8"} <= options.keys()
+        assert not [option for option in options if "--max-num-seqs" in option]
+
+
 def test_a_change_that_brings_nothing_is_not_offered() -> None:
     """Every change either starts, or leaves room for more tokens than there are without it."""
     found = report(FAILED)

@@ -59,6 +59,17 @@ def test_vllm_as_many_gib_into_main_memory_as_are_short_and_one_for_the_cache() 
     assert not any(one.starts for one in found)
 
 
+def test_vllm_that_names_a_request_where_nothing_is_left_at_all() -> None:
+    """0.52 GiB short: 1, and 1 for the cache; the estimate of 0 tokens is none to try."""
+    text = (
+        "ValueError: To serve at least one request with the models's max seq len (8192), (1.00 GiB KV cache is needed, "
+        "which is larger than the available KV cache memory (-0.52 GiB). Based on the available memory, the estimated "
+        "maximum model length is 0.\n"
+    )
+    assert {"--cpu-offload-gb 2", "--quantization fp8"} <= set(options(text))
+    assert not [option for option in options(text) if option.startswith("--max-model-len")]
+
+
 def test_twice_the_cards_that_there_were() -> None:
     line = "INFO engine.py: Initializing an LLM engine (v0.8.5) with config: tensor_parallel_size=4, quantization=awq\n"
     assert "--tensor-parallel-size 8" in options(line + NO_BLOCKS)
