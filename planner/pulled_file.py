@@ -21,7 +21,7 @@ def pulled_instead(choices: Choices, architecture: Architecture, before: Answer)
     if choices.engine != OLLAMA or before.weights != CHECKPOINT or choices.weights is not None:
         return ""
     file = usual_file(choices.model)
-    if file is None or file[1] == CHECKPOINT:
+    if file is None or file[1] == CHECKPOINT or file != usual_file(architecture.name):  # a config of one's own
         return ""
     tag, weights = file
     try:
@@ -31,6 +31,6 @@ def pulled_instead(choices: Choices, architecture: Architecture, before: Answer)
         return ""
     return (
         f"Counted as published ({before.stored_as}). ollama pull {tag} gets {weights} instead, "
-        f"{format_bytes(found.weights_bytes)} of weights; for it the answer is “{verdict(found).title}”: "
-        f"--weights {weights}, or --model {tag}."
+        f"{format_bytes(found.weights_bytes)} of weights; for it the answer is “{verdict(found).title}”, "
+        f"with --weights {weights}."
     )

@@ -123,6 +123,12 @@ def test_a_plan_without_an_engine_shows_any_engines_command(open_app: OpenApp) -
     assert "With Ollama's own defaults; this page counts with no engine." in words(app)
 
 
+def test_a_plan_as_published_names_the_file_that_ollama_pulls(open_app: OpenApp) -> None:
+    app = open_app(engine="ollama", device="rtx-4060-laptop", weights="checkpoint")
+    assert "ollama pull llama3.1:8b gets q4_k_m instead, 4.30 GiB of weights" in app.caption[1].value
+    assert "ollama pull llama3.1:8b gets" not in words(open_app(engine="ollama", weights="q4_k_m"))
+
+
 def test_what_an_engine_cannot_do_is_said_in_place_of_its_command(open_app: OpenApp) -> None:
     app = open_app(kv_cache="q4_0")
     assert "cannot keep its cache in q4_0" in words(app)

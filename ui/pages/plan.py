@@ -12,6 +12,7 @@ from planner.choices import Choices, Chosen
 from planner.deployment import Device
 from planner.frontier import frontier
 from planner.line_item import Basis
+from planner.pulled_file import pulled_instead
 from planner.units import format_bytes, format_rate, words_for_tokens
 from ui import own_config, page
 from ui.charts import card_bar, frontier_chart
@@ -54,8 +55,10 @@ def _verdict(plan: Scenario) -> None:
     assert plan.verdict is not None
     st.title(f"{ICONS[plan.verdict.state]} {plan.verdict.title}", anchor=False)
     st.markdown(plan.verdict.sentence)
-    for warning in plan.answer.warnings if plan.answer else ():
-        st.caption(f":material/info: {in_fields(warning)}")
+    if plan.answer is not None and plan.chosen is not None:
+        pulled = pulled_instead(plan.choices, plan.chosen.architecture, plan.answer)
+        for said in (*([pulled] if pulled else []), *plan.answer.warnings):
+            st.caption(f":material/info: {in_fields(said)}")
 
 
 def _numbers(answer: Answer) -> None:
