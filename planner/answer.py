@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from planner.architecture import Architecture
+from planner.at_once import at_once
 from planner.budget import MemoryBudget, RankBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.deciding import Deciding, deciding
@@ -241,6 +242,15 @@ def draft_warnings(draft: Draft | None, architecture: Architecture, deployment: 
     return () if sentence is None else (sentence,)
 
 
+def _waiting(deployment: Deployment, users: int) -> tuple[str, ...]:
+    """That the engine runs fewer of a replica's *users* at once; nothing where a plan raises that number to them."""
+    together = at_once(deployment, -(-users // deployment.replicas))
+    if not together.waiting or (together.limit is not None and together.limit.follows_users):
+        return ()
+    replica = "" if deployment.replicas == 1 else "On each replica "
+    return (f"{replica}{together.words}; room is counted for all of them.",)
+
+
 def warnings_for(architecture: Architecture, deployment: Deployment, workload: Workload) -> tuple[str, ...]:
     """What a plan leaves out or stretches: as the model's reader said it, less what the plan follows, and its own."""
     as_stored = deployment.weights.name == CHECKPOINT
@@ -250,6 +260,7 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     found += cut_groups(architecture, deployment)
     found += draft_warnings(deployment.draft, architecture, deployment)
     found += machine_words(deployment)
+    found += _waiting(deployment, workload.users)
     if deployment.profile is not None:
         conditions = deployment.conditions(identity(architecture))
         found += [stale.sentence() for stale in deployment.profile.stale(conditions)]

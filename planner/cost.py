@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
+from planner.at_once import AtOnce
 from planner.energy import Energy, Power, energy
+from planner.engines.base import Limit
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speed.busy import busy, mean_context_tokens
@@ -21,12 +23,14 @@ MAX_PRICE = 10**9
 class Cost:
     """What a busy server's tokens cost, in the currency of the price. *energy* is ``None`` where no power is known.
 
+    *users* share it: of those who ask, *at_once*, as many as the engine runs in a step.
     *prompt_per_million* and *output_per_million* share the hour by the time that each takes. *low* and *high* are over
     the speed model's range: a price follows the time that a step takes.
     """
 
     price_per_hour: float
     users: int
+    at_once: AtOnce
     prompt_tokens: int
     output_tokens: int
     prompt_tokens_per_s: float
@@ -57,12 +61,16 @@ def cost(
     prompt_tokens: int,
     output_tokens: int,
     power: Power | None = None,
+    limit: Limit | None = None,
 ) -> Cost:
     """The cost of a server that is busy with *users* requests of *prompt_tokens* and *output_tokens* each.
 
     A step gives each its next token and computes prompt ÷ output tokens of new prompts for each. What the step takes
-    longer because of them is the prompts' share of the price. *price_per_hour* and *power* are those of all devices.
+    longer because of them is the prompts' share of the price. *price_per_hour* and *power* are those of all devices. No
+    more than *limit* requests are in a step.
     """
+    asked = AtOnce(asked=users, limit=limit)
+    users = asked.users
     if not 0 <= price_per_hour <= MAX_PRICE:
         raise PlannerError(f"A price of {price_per_hour:g} an hour is not possible: give 0 to {MAX_PRICE:,}.")
     pace = busy(model, constants, users, prompt_tokens, output_tokens)
@@ -79,6 +87,7 @@ def cost(
     return Cost(
         price_per_hour=price_per_hour,
         users=users,
+        at_once=asked,
         prompt_tokens=prompt_tokens,
         output_tokens=output_tokens,
         prompt_tokens_per_s=prompts.value,

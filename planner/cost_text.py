@@ -24,8 +24,9 @@ def cost_title(found: Cost, currency: str) -> str:
 def cost_sentence(found: Cost, alone: Cost, currency: str) -> str:
     """What else the hour buys, its range, and what one user alone would pay."""
     hour = asked_price(found.price_per_hour, currency)
+    who = f"{found.at_once.words}:" if found.at_once.waiting else f"{count_users(found.users)} at once,"
     sentence = (
-        f"{count_users(found.users)} at once, requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
+        f"{who} requests of {found.prompt_tokens:,} + {found.output_tokens:,} tokens, "
         f"{hour} an hour for all cards: between {money(found.output_per_million_low)} "
         f"and {money(found.output_per_million_high, currency)} over the speed model's range. A million prompt tokens "
         f"cost **{money(found.prompt_per_million, currency)}**, a thousand requests "
@@ -78,8 +79,8 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
         return "Ask for less context, fewer users or less speed, or add larger cards to the table."
     first = offers[0]
     sentence = (
-        f"Each user gets **{format_figure(first.tokens_per_s_user)} tokens a second** ({offer_pace(first)}), the first "
-        f"after {format_seconds(first.time_to_first_token_s)}; a million answer tokens cost "
+        f"{offer_each(first)} **{format_figure(first.tokens_per_s_user)} tokens a second** ({offer_pace(first)}), the "
+        f"first after {format_seconds(first.time_to_first_token_s)}; a million answer tokens cost "
         f"**{money(first.output_per_million, currency)}** ({offer_million(first)})."
     )
     by_token = min(offers, key=lambda offer: offer.output_per_million)
@@ -91,6 +92,15 @@ def offer_sentence(offers: Sequence[Offer], currency: str) -> str:
         f"{sentence} The cheapest a token is {offer_name(by_token)}: {money(by_token.output_per_million, currency)} a "
         f"million, {asked_price(by_token.price_per_hour, currency)} an hour."
     )
+
+
+def offer_each(offer: Offer) -> str:
+    """``Each user gets``; where some wait, how many of all replicas' users, and why."""
+    if not offer.waiting_users:
+        return "Each user gets"
+    wait = "One user waits" if offer.waiting_users == 1 else f"{count_users(offer.waiting_users)} wait"
+    replica = "" if offer.replicas == 1 else " for each replica"
+    return f"{wait} for the others to end ({offer.limit}{replica}), each of whom gets"
 
 
 def offer_pace(offer: Offer) -> str:

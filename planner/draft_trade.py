@@ -83,7 +83,8 @@ def draft_points(
     ready = paced(chosen, speed_engine, measured)
     model, constants = ready.model, ready.constants
     plain = _answer(choices, architecture)
-    nothing = _drafting(model, constants, plain, None).at(plain.users, 0.0, 0)
+    users = ready.at_once.users
+    nothing = _drafting(model, constants, plain, None).at(users, 0.0, 0)
     found = [_point(NONE, plain, plain, nothing, ())]
     for wish in wishes:
         asked = replace(choices, draft_model=wish.name, draft_tokens=wish.draft_tokens or 1)
@@ -92,7 +93,7 @@ def draft_points(
         drafting = _drafting(model, constants, plain, draft_model(draft, model), wish.verified_tokens)
         lengths = range(1, LONGEST_DRAFT + 1) if wish.draft_tokens is None else (wish.draft_tokens,)
         worth = max(
-            (drafting.at(plain.users, wish.acceptance, tokens) for tokens in lengths),
+            (drafting.at(users, wish.acceptance, tokens) for tokens in lengths),
             key=lambda found: found.speedup,
         )
         own = _answer(replace(asked, draft_tokens=worth.draft_tokens), architecture)

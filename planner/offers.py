@@ -6,6 +6,7 @@ from functools import partial
 
 from planner.answer import answer
 from planner.architecture import Architecture
+from planner.at_once import AtOnce
 from planner.capacity import all_that_go
 from planner.choices import Choices, choose
 from planner.cost import cost
@@ -26,8 +27,9 @@ COUNTS = range(1, 9)
 class Offer:
     """Cards that do what was asked, as *replicas* of *tensor_parallel* each, and their price an hour together.
 
-    Tokens a second are a busy server's, which computes new prompts as well, *users* shared over the replicas; the first
-    token is that of a request that does not wait. *low* and *high* are over the speed model's range.
+    Tokens a second are a busy server's, which computes new prompts as well, *users* shared over the replicas. Of them
+    *waiting_users* wait where the engine runs fewer at once on each replica, by the setting *limit*. The first token is
+    that of a request that does not wait. *low* and *high* are over the speed model's range.
     """
 
     device: str
@@ -42,6 +44,8 @@ class Offer:
     time_to_first_token_low_s: float
     time_to_first_token_high_s: float
     max_users: int | None
+    waiting_users: int
+    limit: str
     output_per_million: float
     output_per_million_low: float
     output_per_million_high: float
@@ -112,6 +116,12 @@ def cheapest_of_each(offers: Sequence[Offer]) -> list[Offer]:
     return list(first.values())
 
 
+def _most(memory: int | None, together: AtOnce, replicas: int) -> int | None:
+    """The most of all *replicas* who are decoded at once: what memory holds, or what the engine runs."""
+    limit = together.most(None)
+    return memory if limit is None else min(replicas * limit, replicas * limit if memory is None else memory)
+
+
 def _offer(
     choices: Choices, architecture: Architecture, price: float, engine: str, prompt_tokens: int, output_tokens: int
 ) -> Offer | None:
@@ -122,7 +132,7 @@ def _offer(
     if not memory.fits:
         return None
     found = paced(chosen, engine)
-    device, users = deployment.device, -(-chosen.workload.users // deployment.replicas)
+    device, users = deployment.device, found.at_once.users
     pace = busy(found.model, found.constants, users, prompt_tokens, output_tokens)
     _, first = prompt_seconds(found.model, found.constants, prompt_tokens)
     paid = cost(
@@ -147,7 +157,9 @@ def _offer(
         time_to_first_token_s=first.value_s,
         time_to_first_token_low_s=first.low_s,
         time_to_first_token_high_s=first.high_s,
-        max_users=memory.max_users,
+        max_users=_most(memory.max_users, found.at_once, deployment.replicas),
+        waiting_users=max(0, chosen.workload.users - deployment.replicas * users),
+        limit=found.at_once.setting,
         output_per_million=paid.output_per_million,
         output_per_million_low=paid.output_per_million_low,
         output_per_million_high=paid.output_per_million_high,

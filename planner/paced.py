@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, Layer
+from planner.at_once import AtOnce, at_once
 from planner.choices import Chosen
 from planner.deployment import Deployment
 from planner.engines import find_engine
@@ -54,10 +55,12 @@ def run_by(engine: str, on_cpu: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paced:
-    """*model* on its devices, and the *constants* of its engine there; *is_measured*: by passes on that machine."""
+    """*model* on its devices, and the *constants* of its engine there; *is_measured*: by passes on that machine.
+    *at_once*: how many of a replica's users decode together."""
 
     model: Model
     constants: SpeedConstants
+    at_once: AtOnce
     is_measured: bool
 
 
@@ -69,7 +72,7 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
     answers.
     """
     deployment, profile = chosen.deployment, chosen.deployment.profile
-    _check_at_once(deployment, chosen.workload.users)
+    together = at_once(deployment, -(-chosen.workload.users // (deployment.data_parallel * deployment.replicas)))
     if profile is None or profile.speed is None:
         _check_on_cards(chosen.architecture, deployment)
         _check_split(chosen.architecture, deployment.tensor_parallel, engine)
@@ -79,7 +82,12 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
             peak_per_s(model)  # refuses a card whose rate is not known
         constants = find_speed_constants(engine, deployment.device.name, has_experts(model.architecture))
         points = [_point(model, rate, chosen.workload.context_tokens) for rate in measured]
-        return Paced(model=model, constants=_for_machine(constants, deployment, points), is_measured=False)
+        return Paced(
+            model=model,
+            constants=_for_machine(constants, deployment, points),
+            at_once=together,
+            is_measured=False,
+        )
     if measured:
         raise PlannerError("The profile says how fast this machine is: leave --measured out.")
     profile.check(deployment.subject(chosen.architecture.name))
@@ -93,6 +101,7 @@ def paced(chosen: Chosen, engine: str, measured: Sequence[MeasuredRate] = (), al
     return Paced(
         model=prepare_speed(chosen.architecture, machine, Kernels(), link),
         constants=measured_constants(deployment.engine, device, profile.speed, source),
+        at_once=together,
         is_measured=True,
     )
 
@@ -118,19 +127,6 @@ def _check_on_cards(architecture: Architecture, deployment: Deployment) -> None:
         raise PlannerError(
             f"A part of {architecture.title} lies in main memory, and how fast that is read is not known: its speed "
             "can be measured, not planned. Leave all layers on the card, or give a profile that timed the machine."
-        )
-
-
-def _check_at_once(deployment: Deployment, users: int) -> None:
-    """What the engine was told to run at once bounds a step, however many ask; what it has unasked it can be told."""
-    limit = find_engine(deployment.engine).limits(deployment).requests
-    if limit is None or limit.value is None or limit.setting not in deployment.settings.given:
-        return
-    at_once = limit.value * deployment.data_parallel * deployment.replicas
-    if users > at_once:
-        raise PlannerError(
-            f"{limit.setting} = {limit.value:,} lets {at_once:,} of {users:,} requests decode at once: ask for --users "
-            f"{at_once}, or raise it. How long the others wait is what 'kvbudget simulate' says, and the page Batching."
         )
 
 

@@ -6,6 +6,7 @@ from planner.speed.alone import AloneAnswer
 from planner.speed.answer import SpeedAnswer
 from planner.speed.busy import Busy
 from planner.speed.names import MEASURED, engine_name, family_words
+from planner.speed_text import who_gets
 from planner.units import counted, format_bytes, format_figure, format_pace, format_rate, format_seconds
 
 
@@ -15,11 +16,10 @@ def speed_text(result: SpeedAnswer, fits: bool = True, served: Busy | None = Non
     *served*: the same users at a busy server.
     """
     user, prompt = result.tokens_per_s_user, result.time_to_first_token
-    each = "One user" if result.users == 1 else f"Each of {result.users:,} users"
     share = result.step_parts.total_s / 100
     joined = f", joined by {result.link}" if result.link else ""
     first = (
-        f"{each} gets {_range(user.value, user.low, user.high)} tokens/s; the first after "
+        f"{who_gets(result.at_once)} {_range(user.value, user.low, user.high)} tokens/s; the first after "
         f"{format_seconds(prompt.value_s)} ({format_seconds(prompt.low_s)} to {format_seconds(prompt.high_s)})."
     )
     lines = [

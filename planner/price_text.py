@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from planner.answer_words import if_it_did
 from planner.cost import Cost
-from planner.cost_text import THOUSAND, asked_price, money, offer_name
+from planner.cost_text import THOUSAND, asked_price, money, offer_each, offer_name
 from planner.offers import Offer
 from planner.rate_offers import RateOffer
 from planner.units import counted, counted_words, format_figure, format_seconds
@@ -28,6 +28,8 @@ def cost_text(result: Cost, currency: str, fits: bool = True) -> str:
     first = (
         f"A million tokens of answers cost {output}, a million of prompts {prompt}, at {hour} an hour for all cards."
     )
+    if result.at_once.waiting:
+        first = f"{result.at_once.words}: {first[0].lower()}{first[1:]}"
     lines = [
         if_it_did(first, fits),
         "",
@@ -62,8 +64,8 @@ def offers_text(offers: Sequence[Offer], currency: str) -> str:
     first = offers[0]
     pace = _spread(map(format_figure, _each(first)))
     lines = [
-        f"The cheapest that does it: {offer_name(first)}, {asked_price(first.price_per_hour, currency)} an hour. Each "
-        f"user gets {pace} tokens/s; a million tokens of answers cost {_million(first, currency)}.",
+        f"The cheapest that does it: {offer_name(first)}, {asked_price(first.price_per_hour, currency)} an hour. "
+        f"{offer_each(first)} {pace} tokens/s; a million tokens of answers cost {_million(first, currency)}.",
         "",
     ]
     rows = [("cards", "an hour", "each, tokens/s", "first token", "million answers", "J a token", "most users")]

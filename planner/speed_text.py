@@ -1,6 +1,7 @@
 """What a page says about speed: a title, a sentence, the reason. ``**`` marks what to stress; nothing is computed."""
 
 from planner.answer_words import if_it_did
+from planner.at_once import AtOnce
 from planner.speed.alone import AloneAnswer
 from planner.speed.answer import Rate, SpeedAnswer
 from planner.speed.busy import Busy
@@ -21,14 +22,17 @@ BOUNDS = {
 
 def speed_title(result: SpeedAnswer, fast: UserRange) -> str:
     """Whether the asked users are served fast enough, and how many could be."""
-    memory, asked = result.max_users, result.users
-    served = fast.value if memory is None else min(memory, fast.value)
+    memory, asked, most = result.max_users, result.users, result.most_users
+    served = fast.value if most is None else min(most, fast.value)
     if memory == 0:
         pace = format_figure(result.tokens_per_s_user.value)
         return if_it_did(f"{pace} tokens a second for {'one user' if asked == 1 else 'each'}", fits=False)
     if fast.value == 0:
         pace = format_figure(result.curve[0].tokens_per_s_user)
         return f"Too slow even for one user: {pace} tokens a second"
+    if served >= asked and (waiting := result.at_once.waiting):
+        wait = "1 waits" if waiting == 1 else f"{waiting:,} wait"
+        return f"Fast enough for {count_users(asked)} at once, {wait}: {result.at_once.setting}"
     if served >= asked:
         return f"Fast enough for {up_to(served)}"
     if memory is not None and memory < asked:
@@ -48,7 +52,7 @@ def speed_sentence(result: SpeedAnswer, fast: UserRange, target: float, served: 
         else f", {format_figure(served.tokens_per_s_user.value)} while new prompts come all the time"
     )
     sentence = (
-        f"{_each(result.users)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}) while only "
+        f"{who_gets(result.at_once)} **{format_figure(user.value)} tokens a second** ({rate_range(user)}) while only "
         f"answers are written{busy}; the first one after **{format_seconds(result.time_to_first_token.value_s)}**. "
     )
     if fast.value:
@@ -111,32 +115,42 @@ def memory_words(most_users: int | None) -> str:
     return f"Memory is full at **{count_users(most_users)}**."
 
 
-def knee_title(knee_users: int, most_users: int | None) -> str:
-    """What more users do, and whether memory or the knee ends it."""
+def knee_title(knee_users: int, most_users: int | None, ends: str = "memory") -> str:
+    """What more users do, and whether the knee ends it, or what *ends* before: memory, or a setting of the engine."""
     if most_users and most_users < knee_users:
-        return "More users: memory ends before the knee"
+        return f"More users: {ends} ends before the knee"
     return "More users: more together, less for each"
 
 
-def knee_mark(knee_users: int, most_users: int | None) -> str:
+def knee_mark(knee_users: int, most_users: int | None, ends: str = "memory") -> str:
     """The knee's label in the picture."""
-    beyond = ", beyond memory" if most_users is not None and most_users < knee_users else ""
+    beyond = f", beyond {ends}" if most_users is not None and most_users < knee_users else ""
     return f"knee: {count_users(knee_users)}{beyond}"
 
 
-def memory_mark(most_users: int, knee_users: int, knee_is_drawn: bool) -> list[str]:
-    """The label where memory is full, in lines; with the knee where the picture ends before it."""
-    full = [f"memory full: {count_users(most_users)}"]
+def end_mark(ends: str) -> str:
+    """The label where no more users are decoded together, for memory is full or a setting of the engine *ends* it."""
+    return "memory full" if ends == "memory" else ends
+
+
+def memory_mark(most_users: int, knee_users: int, knee_is_drawn: bool, ends: str = "memory") -> list[str]:
+    """The same with its users, in lines; with the knee where the picture ends before it."""
+    full = [f"{end_mark(ends)}: {count_users(most_users)}"]
     return full if knee_is_drawn else [f"knee only at {count_users(knee_users)}", *full]
 
 
-def knee_sentence(knee_users: int, most_users: int | None) -> str:
-    """What the knee is, and whether memory ends before it."""
+def knee_sentence(knee_users: int, most_users: int | None, ends: str = "memory") -> str:
+    """What the knee is, and whether memory or a setting *ends* before it."""
     where = (
         f"The knee is at **{count_users(knee_users)}**: from there on, twice the users bring less than a third more."
     )
     if most_users == 0:
         return where
+    if most_users is not None and most_users < knee_users and ends != "memory":
+        return (
+            f"{where} {ends} = {most_users:,} ends before it: more users at once would cost the others little, and "
+            "memory has room for them."
+        )
     if most_users is not None and most_users < knee_users:
         return (
             f"{where} Memory ends before it, so every user that still fits is nearly free: "
@@ -199,6 +213,13 @@ def count_users(number: int) -> str:
 def up_to(number: int) -> str:
     """``1 user``, ``up to 12 users``."""
     return "1 user" if number == 1 else f"up to {number:,} users"
+
+
+def who_gets(at_once: AtOnce) -> str:
+    """``Each of 8 users gets``; where not all are served together, how many of them are, and why no more."""
+    if not at_once.waiting:
+        return _each(at_once.asked)
+    return f"{at_once.words}: {'that one gets' if at_once.users == 1 else f'each of the {at_once.users:,} gets'}"
 
 
 def _each(users: int) -> str:

@@ -29,7 +29,7 @@ LAYERS = (
     ("planner.machines", "planner.shares"),
     ("planner.gguf_mixes", "planner.kv_cache", "planner.weights"),
     ("planner.engines",),
-    ("planner.draft_items", "planner.draft_settings"),
+    ("planner.at_once", "planner.draft_items", "planner.draft_settings"),
     ("planner.rank_budget",),
     ("planner.rank_items",),
     ("planner.budget",),

@@ -173,10 +173,48 @@ def test_cards_with_whole_layers_take_turns(engine: str, capsys: pytest.CaptureF
     "words", ["speed --users 8", "cost --price 1 --users 8", "speculate --draft eagle=0.7 --batch 8"]
 )
 def test_no_more_decode_at_once_than_the_engine_was_told_to_run(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = "--model llama-3.1-8b --device l4 --engine vllm --set max_num_seqs=2"
-    assert main(f"{words} {plan}".split()) == 2
-    assert "max_num_seqs = 2 lets 2 of 8 requests decode at once: ask for --users 2" in capsys.readouterr().err
-    assert main(f"speed --users 2 --context 2048 {plan}".split()) == 0
+    plan = "--model llama-3.1-8b --device l4 --context 2048 --engine vllm --set max_num_seqs=2"
+    plan = plan.replace("--context 2048 ", "") if words.startswith("cost") else plan
+    assert main([*f"{words} {plan}".split(), "--json"]) == 0
+    eight = json.loads(capsys.readouterr().out)
+    assert main([*f"{words} {plan}".replace("8 --model", "2 --model").split(), "--json"]) == 0
+    assert _paces(eight) == _paces(json.loads(capsys.readouterr().out))
+
+
+def _paces(found: Any) -> list[Any]:
+    """What does not depend on who waits."""
+    rows = found if isinstance(found, list) else [found]
+    return [
+        {key: row[key] for key in row if "tokens_per_s" in key or key in ("curve", "output_per_million")}
+        for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("engine", "setting"),
+    [
+        ("vllm", "max_num_seqs"),
+        ("sglang", "max_running_requests"),
+        ("tensorrt_llm", "max_batch_size"),
+        ("llama_cpp", "n_parallel"),
+        ("ollama", "n_parallel"),
+    ],
+)
+def test_the_first_sentence_says_who_waits(engine: str, setting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = f"speed --model llama-3.1-8b --device h100-sxm --context 2048 --users 8 --engine {engine}"
+    assert main(f"{plan} --set {setting}=2".split()) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith(f"2 of 8 users at once ({setting} = 2), the other 6 wait: each of the 2 gets")
+    assert main(plan.split()) == 0
+    assert capsys.readouterr().out.startswith("Each of 8 users gets")
+
+
+def test_a_plan_says_that_its_engine_runs_fewer_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = "plan --model llama-3.1-8b --device h100-sxm --context 2048 --users 8"
+    main(f"{plan} --engine vllm --set max_num_seqs=7".split())
+    assert "Note: 7 of 8 users at once (max_num_seqs = 7), the other one waits; room is" in capsys.readouterr().out
+    main(f"{plan} --engine llama_cpp --set n_parallel=2".split())  # counted with as many slots as users
+    assert "the other 6 wait" not in capsys.readouterr().out
 
 
 def test_ollama_is_said_to_be_another_engines_benchmark(capsys: pytest.CaptureFixture[str]) -> None:

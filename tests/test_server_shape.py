@@ -63,7 +63,9 @@ def test_every_engine_that_serves_says_how_many_run_at_once() -> None:
 def test_a_setting_shapes_the_server_and_the_answer_names_it(engine: str, kind: str, name: str) -> None:
     value = {REQUESTS: 24, STEP: 640, BLOCK: 32}[kind]
     given = f"{name}={value}"
-    assert limit(engine, kind, given) == Limit(setting=name, value=value)
+    found = limit(engine, kind, given)
+    assert found is not None
+    assert (found.setting, found.value) == (name, value)
     shape = server_shape(deployment(engine, given), ShapeWish(), 256)
     if kind == REQUESTS:
         assert shape.slots == value

@@ -19,7 +19,7 @@ def busy_section(pace: Pace, own: Busy, target: float) -> None:
     request = own.prompt_tokens, own.output_tokens
     st.header(if_it_did(busy_title(own), pace.answer.fits), anchor=False)
     st.markdown(busy_sentence(own, busy_users(model, constants, *request, target), target))
-    counts = _shown(pace.users, pace.answer.max_users)
+    counts = _shown(pace.users, pace.most_users)
     cells = []
     for users in counts:
         alone, served = pace_at(model, constants, users, pace.context_tokens), busy(model, constants, users, *request)
@@ -46,7 +46,7 @@ def busy_section(pace: Pace, own: Busy, target: float) -> None:
 
 
 def _shown(asked: int, most_users: int | None) -> list[int]:
-    """Doublings up to what memory holds, that and the asked users included."""
+    """Doublings up to *most_users*, those and the asked users included."""
     end = MOST_SHOWN if most_users is None else most_users
     doublings = {2**power for power in range(end.bit_length()) if 2**power <= min(end, MOST_SHOWN)}
     return sorted({asked, *doublings, *((most_users,) if most_users else ())})

@@ -8,7 +8,7 @@ import altair as alt
 
 from planner.cost_text import asked_price, money, offer_name
 from planner.offers import Offer
-from planner.speed_text import count_users
+from planner.speed_text import count_users, end_mark
 from planner.units import format_figure
 from ui import colours
 from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip
@@ -35,9 +35,15 @@ class TokenPrice:
 
 
 def users_price_chart(
-    points: Sequence[TokenPrice], asked: int, memory: int | None, title: str, unit: str, ink: str = colours.INK
+    points: Sequence[TokenPrice],
+    asked: int,
+    most: int | None,
+    title: str,
+    unit: str,
+    ends: str = "memory",
+    ink: str = colours.INK,
 ) -> alt.LayerChart:
-    """Both axes by doublings; dashed beyond what memory holds. *unit* is that of the points."""
+    """Both axes by doublings; dashed beyond the *most* users, where memory or a setting *ends*. *unit*: of points."""
     last = points[-1].users
     low, high = min(point.low for point in points), max(point.high for point in points)
     x = alt.X(
@@ -53,7 +59,7 @@ def users_price_chart(
         axis=alt.Axis(values=_ones_twos_fives(low, high), labelExpr=_AXIS),
     )
     rows = [_price_row(point, unit) for point in points]
-    held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
+    held = [row for row, point in zip(rows, points, strict=True) if most is None or point.users <= most]
     beyond = rows[max(0, len(held) - 1) :]
     base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "price", "range"))
     dashed = alt.Chart(alt.Data(values=beyond)).encode(x=x, y=y, tooltip=tooltip("count", "price", "range"))
@@ -63,10 +69,10 @@ def users_price_chart(
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
     ]
     own = next(row for row in rows if row["users"] == asked)
-    full = ", memory full:\n" if asked == memory else ": "
+    full = f", {end_mark(ends)}:\n" if asked == most else ": "
     named = [(own, f"you, {count_users(asked)}{full}{own['price']}", _OWN)]
-    if memory is not None and asked != memory < last and any(point.users == memory for point in points):
-        named.append((held[-1], f"memory full: {memory:,}", _FULL))
+    if most is not None and asked != most < last and any(point.users == most for point in points):
+        named.append((held[-1], f"{end_mark(ends)}: {most:,}", _FULL))
     bottom, top = low / 1.4, high * 1.3
 
     def at(row: dict[str, float]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import altair as alt
 from planner.draft_trade import DraftPoint
 from planner.speculation_text import draft_name, speedup_range
 from planner.speed.drafting import BatchSpeculation
-from planner.speed_text import count_users
+from planner.speed_text import count_users, end_mark
 from ui import colours
 from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip
 from ui.draft_map_chart import SLOWER
@@ -21,7 +21,7 @@ _FULL = {"shape": "square", "size": 130, "color": colours.CACHE, "stroke": "#FFF
 
 
 def users_chart(
-    points: Sequence[BatchSpeculation], asked: int, memory: int | None, ink: str = colours.INK
+    points: Sequence[BatchSpeculation], asked: int, most: int | None, ends: str = "memory", ink: str = colours.INK
 ) -> alt.LayerChart:
     """What the same draft is worth for more and more users; below the rule it makes all of them slower."""
     rows = [
@@ -51,7 +51,7 @@ def users_chart(
         scale=alt.Scale(domain=[low, high], nice=False, zero=False),
         axis=alt.Axis(tickCount=5, format=".1f"),
     )
-    held = [row for row, point in zip(rows, points, strict=True) if memory is None or point.users <= memory]
+    held = [row for row, point in zip(rows, points, strict=True) if most is None or point.users <= most]
     beyond = rows[max(0, len(held) - 1) :]
     level = alt.Chart(alt.Data(values=[{"speedup": 1.0, "floor": low}])).encode(y=y)
     base = alt.Chart(alt.Data(values=held)).encode(x=x, tooltip=tooltip("count", "speed", "range"))
@@ -68,7 +68,7 @@ def users_chart(
         dashed.mark_line(color=colours.RULE, strokeDash=[5, 4], strokeWidth=2),
         base.mark_area(color=colours.WEIGHTS, opacity=BAND).encode(y=other_field(y, "low"), y2="high:Q"),
         base.mark_line(color=colours.WEIGHTS, strokeWidth=3).encode(y=y),
-        *_named(points, asked, memory, (low, high), (x, y), ink),
+        *_named(points, asked, (most, ends), (low, high), (x, y), ink),
     ]
     return finished(alt.layer(*layers), height=USERS_PX + AXIS_PX)
 
@@ -132,17 +132,18 @@ def trade_chart(points: Sequence[DraftPoint], asked_tokens: int, ink: str = colo
 def _named(
     points: Sequence[BatchSpeculation],
     asked: int,
-    memory: int | None,
+    end: tuple[int | None, str],
     span: tuple[float, float],
     axes: tuple[alt.X, alt.Y],
     ink: str,
 ) -> list[alt.Chart]:
-    """The reader's own point and the one where memory is full, named where neither the line nor the other is."""
+    """The reader's own point and the one where users *end*, named where neither the line nor the other is."""
     own = next(point for point in points if point.users == asked)
-    full = ", memory full:\n" if asked == memory else ": "
+    most, ends = end
+    full = f", {end_mark(ends)}:\n" if asked == most else ": "
     named = []
-    if memory is not None and asked != memory < points[-1].users:
-        named += [(p, f"memory full: {p.users:,}", _FULL) for p in points if p.users == memory]
+    if most is not None and asked != most < points[-1].users:
+        named += [(p, f"{end_mark(ends)}: {p.users:,}", _FULL) for p in points if p.users == most]
     named.append((own, f"you, {count_users(asked)}{full}{own.speedup:.2f} times", _OWN))
     low, high = span
     octaves = math.log2(points[-1].users) or 1.0

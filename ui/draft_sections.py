@@ -64,9 +64,9 @@ def map_section(cells: tuple[Cell, ...], acceptance: float, tokens: int, basis: 
 
 def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int) -> None:
     """The same draft for more and more users, until it makes all of them slower."""
-    memory, overhead = pace.answer.max_users, speculation_overhead()
-    end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, memory))
-    also = (pace.users, *((memory,) if memory and memory <= end else ()))
+    most, overhead = pace.most_users, speculation_overhead()
+    end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, most))
+    also = (pace.users, *((most,) if most and most <= end else ()))
     points = over_users(drafting, acceptance, tokens, end, also)
     st.header("What more users make of it", anchor=False)
     st.markdown(users_sentence(points))
@@ -74,7 +74,8 @@ def users_section(pace: Pace, drafting: Drafting, acceptance: float, tokens: int
         users_chart,
         points,
         pace.users,
-        memory,
+        most,
+        pace.ends,
         alt=f"Speed-up of a draft of {tokens} tokens over users: "
         + "; ".join(f"{point.users:,}: {point.speedup:.2f}" for point in points[:: max(1, len(points) // 8)])
         + ".",
@@ -137,7 +138,7 @@ def trade_section(
     except PlannerError as error:
         st.markdown(in_fields(error))
         return
-    sentence = trade_sentence(points, pace.users, pace.context_tokens)
+    sentence = trade_sentence(points, pace.at_once.asked, pace.context_tokens)
     st.markdown(f"A draft's weights and cache come out of the same memory. {sentence}")
     columns = ("Draft", "Accepted", "Drafted", "Times", "It takes", "Longest text", "Lost")
     cells = [_trade_cells(point) for point in points]

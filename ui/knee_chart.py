@@ -21,12 +21,16 @@ _KNEE = {"shape": "circle", "size": 190, "filled": False, "stroke": colours.FREE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KneeMarks:
-    """What is marked on the curve, in users; *target_s*: the time between tokens that is still fast enough."""
+    """What is marked on the curve, in users; *target_s*: the time between tokens that is still fast enough.
+
+    *most* are decoded together, since memory or a setting of the engine *ends* it there.
+    """
 
     asked: int
     knee: int
-    memory: int | None
+    most: int | None
     target_s: float
+    ends: str = "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +79,7 @@ def knee_chart(points: Sequence[Pace], marks: KneeMarks, ink: str = colours.INK)
         title="ms between two tokens, each user",
         axis=alt.Axis(tickCount=5),
     )
-    held = [point for point in points if marks.memory is None or point.users <= marks.memory]
+    held = [point for point in points if marks.most is None or point.users <= marks.most]
     beyond = points[max(0, len(held) - 1) :]
     labels = _labels(points, marks, plot)
     layers = [
@@ -101,7 +105,7 @@ def _labels(points: Sequence[Pace], marks: KneeMarks, plot: _Plot) -> _Labels:
     """All of them, none on another, on a point or outside, and on a line only where nothing else is free."""
     by_users = {point.users: point for point in points}
     across, down = plot.at(by_users[marks.asked])
-    fits = marks.memory is None or marks.asked <= marks.memory
+    fits = marks.most is None or marks.asked <= marks.most
     text = f"you: {count_users(marks.asked)}" + ("" if fits else ", too much")
     own = Label(x=across, y=KNEE_PX - 10.0, text=text)
     own_place = Place(is_right=across <= 0.6 * NARROWEST_PX, dy=0)
@@ -132,13 +136,13 @@ def _labels(points: Sequence[Pace], marks: KneeMarks, plot: _Plot) -> _Labels:
 
 
 def _named(by_users: dict[int, Pace], marks: KneeMarks) -> list[tuple[Pace, str, dict[str, object]]]:
-    """The square where memory is full and the knee's ring, labelled, where the picture reaches them."""
+    """The square where no more are decoded together and the knee's ring, labelled, where the picture reaches them."""
     found: list[tuple[Pace, str, dict[str, object]]] = []
-    if marks.memory in by_users:
-        lines = memory_mark(marks.memory, marks.knee, marks.knee in by_users)
-        found.append((by_users[marks.memory], "\n".join(lines), _FULL))
+    if marks.most in by_users:
+        lines = memory_mark(marks.most, marks.knee, marks.knee in by_users, marks.ends)
+        found.append((by_users[marks.most], "\n".join(lines), _FULL))
     if marks.knee in by_users:
-        found.append((by_users[marks.knee], knee_mark(marks.knee, marks.memory), _KNEE))
+        found.append((by_users[marks.knee], knee_mark(marks.knee, marks.most, marks.ends), _KNEE))
     return found
 
 
@@ -191,7 +195,7 @@ def _batch_points(
 
 
 def _marked(marks: KneeMarks) -> set[int]:
-    return {marks.asked, marks.knee, marks.memory or 0}
+    return {marks.asked, marks.knee, marks.most or 0}
 
 
 def _target(label: str, target_s: float, y: alt.Y, ink: str) -> list[alt.Chart]:
@@ -211,7 +215,7 @@ def _own_batch(
     """The asked users: a point, and a line down to its name."""
     look = (
         {"shape": "circle", "size": 110, "color": colours.FREE}
-        if marks.memory is None or marks.asked <= marks.memory
+        if marks.most is None or marks.asked <= marks.most
         else {"shape": "cross", "size": 130, "color": colours.CACHE, "stroke": "#FFFFFF"}
     )
     own = next(point for point in points if point.users == marks.asked)

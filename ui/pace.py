@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from planner.answer import Answer, beyond_model
+from planner.at_once import AtOnce
 from planner.choices import FOR_SPEED, Choices, Chosen
 from planner.errors import PlannerError
 from planner.paced import MeasuredRate, paced, run_by
@@ -52,6 +53,7 @@ class Pace:
     answer: Answer
     model: Model
     constants: SpeedConstants
+    at_once: AtOnce
     wish: PaceWish
     is_measured: bool = False
     problem: str = ""
@@ -63,7 +65,18 @@ class Pace:
 
     @property
     def users(self) -> int:
-        return self.chosen.workload.users
+        """Those who are decoded together: no more than the engine runs at once."""
+        return self.at_once.users
+
+    @property
+    def most_users(self) -> int | None:
+        """The most whom memory holds and the engine runs at once; ``None`` where neither has a limit."""
+        return self.at_once.most(self.answer.max_users)
+
+    @property
+    def ends(self) -> str:
+        """Which of the two that is: ``memory``, or a setting of the engine."""
+        return self.at_once.ends(self.answer.max_users)
 
     @property
     def is_calibrated(self) -> bool:
@@ -200,6 +213,7 @@ def ready(plan: ServerPlan, wish: PaceWish, alone: bool = False) -> Pace:
         answer=plan.answer,
         model=found.model,
         constants=found.constants,
+        at_once=found.at_once,
         wish=wish,
         is_measured=found.is_measured,
         problem=problem,
@@ -226,7 +240,8 @@ def say_problem(pace: Pace) -> None:
     """What of the set-up is left out; more tokens than the model was made for; what the figures rest on; and a measured
     point that cannot be."""
     beyond = beyond_model(pace.chosen.architecture, pace.context_tokens)
-    for words in (*pace.notes, *beyond, *cautions(pace.model, pace.constants)):
+    waits = (f"{pace.at_once.words}.",) if pace.at_once.waiting else ()
+    for words in (*pace.notes, *waits, *beyond, *cautions(pace.model, pace.constants)):
         st.caption(f":material/info: {in_fields(words)}")
     if pace.problem:
         st.info(f"{pace.problem} The figures are those without what you measured.", icon=":material/edit:")

@@ -28,16 +28,16 @@ LONGEST = 131_072
 
 def knee_section(pace: Pace, result: SpeedAnswer, target: float) -> None:
     """Latency against throughput as the batch grows."""
-    st.header(knee_title(result.knee_users, result.max_users), anchor=False)
-    st.markdown(knee_sentence(result.knee_users, result.max_users))
-    memory = result.max_users
-    also = (result.users, result.knee_users, *((memory,) if memory else ()))
-    end = drawn_users(result.users, result.knee_users, memory)
+    st.header(knee_title(result.knee_users, result.most_users, result.ends), anchor=False)
+    st.markdown(knee_sentence(result.knee_users, result.most_users, result.ends))
+    memory, most = result.max_users, result.most_users
+    also = (result.users, result.knee_users, *((most,) if most else ()))
+    end = drawn_users(result.users, result.knee_users, most)
     points = by_users(pace.model, pace.constants, pace.context_tokens, end, also)
     figure(
         knee_chart,
         points,
-        KneeMarks(asked=result.users, knee=result.knee_users, memory=memory, target_s=1 / target),
+        KneeMarks(asked=result.users, knee=result.knee_users, most=most, target_s=1 / target, ends=result.ends),
         alt="Throughput against the time between tokens. "
         + "; ".join(
             f"{point.users:,} users: {format_figure(point.together.value)} tokens/s together, "

@@ -160,6 +160,7 @@ def _cost(arguments: argparse.Namespace) -> tuple[Cost, bool]:
         found.constants,
         price_per_hour=count * arguments.price,
         users=arguments.users,
+        limit=found.at_once.limit,
         prompt_tokens=arguments.prompt,
         output_tokens=arguments.output,
         power=device_power(chosen.deployment.device, count, power_share())

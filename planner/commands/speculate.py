@@ -2,6 +2,7 @@ import argparse
 from dataclasses import asdict
 
 from planner.answer import Answer, answer, draft_warnings
+from planner.at_once import at_once
 from planner.choices import Choices, choose, choose_draft
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
@@ -142,6 +143,8 @@ def _trade(arguments: argparse.Namespace) -> int:
         from planner.drafting_text import draft_points_text
 
         print(draft_points_text(points, arguments.batch))
+        if (together := at_once(plain.deployment, arguments.batch)).waiting:
+            print(f"Note: {together.words}.")
     return DONE if fastest(points).fits else DOES_NOT_FIT
 
 
@@ -199,11 +202,12 @@ def _speculate_together(
         ready.constants,
         acceptance=arguments.acceptance,
         draft_tokens=arguments.draft_tokens,
-        users=arguments.batch,
+        users=ready.at_once.users,
         context_tokens=chosen.workload.context_tokens,
         overhead=speculation_overhead(),
         draft_cost=cost,
         draft=drafter,
         verified_tokens=arguments.verified_tokens,
     )
-    return found, memory, warnings, stated(model, ready.constants)
+    waits = (f"{ready.at_once.words}.",) if ready.at_once.waiting else ()
+    return found, memory, warnings, (*waits, *stated(model, ready.constants))

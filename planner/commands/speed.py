@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         found.constants,
         context_tokens=context_tokens,
         users=chosen.workload.users,
+        limit=found.at_once.limit,
         prompt_tokens=context_tokens if arguments.prompt is None else arguments.prompt,
         max_users=memory.max_users,
         max_num_batched_tokens=arguments.max_num_batched_tokens,

@@ -53,10 +53,11 @@ class EngineReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
     """One limit of a running server: the *setting* by which the engine knows it, and its *value* as set, by default or
-    by the card; ``None``: what memory holds, or no limit."""
+    by the card; ``None``: what memory holds, or no limit. *follows_users*: a plan raises it to its users."""
 
     setting: str
     value: int | None
+    follows_users: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,10 @@
 """How fast a deployment answers: one step, one prompt, and the curve of latency against throughput."""
 
+from planner.at_once import AtOnce
 from planner.batching.step_time import TICKS_PER_S, StepTime
 from planner.capacity import largest
 from planner.deployment import MAX_TOKENS
+from planner.engines.base import Limit
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.speed.cautions import cautions
@@ -49,6 +51,7 @@ class SpeedAnswer:
 
     *step*, *tokens_per_s…*, *curve*: of decoding alone, no prompt being computed meanwhile; ``busy`` counts those.
 
+    *users* decode together: of those who ask, *at_once*, as many as the engine runs in a step.
     *bound* names the largest part of a step: layers, links, read or arithmetic. *link*: what joins devices that share
     each layer, empty where none do. *knee_users*: from here on twice the users bring less than a third more throughput.
     *time_to_first_token*: of a request that does not wait.
@@ -63,6 +66,7 @@ class SpeedAnswer:
     source: str
     context_tokens: int
     users: int
+    at_once: AtOnce
     prompt_tokens: int
     weights_read_bytes: int
     kv_read_bytes: int
@@ -79,6 +83,16 @@ class SpeedAnswer:
     max_users: int | None
     warnings: tuple[str, ...]
 
+    @property
+    def most_users(self) -> int | None:
+        """Where memory or the engine's own limit ends the curve."""
+        return self.at_once.most(self.max_users)
+
+    @property
+    def ends(self) -> str:
+        """Which of the two that is: ``memory``, or a setting."""
+        return self.at_once.ends(self.max_users)
+
 
 def speed(
     model: Model,
@@ -89,11 +103,14 @@ def speed(
     prompt_tokens: int,
     max_users: int | None,
     max_num_batched_tokens: int | None = None,
+    limit: Limit | None = None,
 ) -> SpeedAnswer:
     """*users* requests of *context_tokens* decoding together; a prompt of *prompt_tokens*, in chunks where limited.
 
-    *max_users* is where memory ends the curve, ``None`` where it does not.
+    *max_users* is where memory ends the curve, ``None`` where it does not. No more than *limit* are in a step.
     """
+    asked = AtOnce(asked=users, limit=limit)
+    users = asked.users
     work = decode_work(model, users, context_tokens)
     step_parts = parts(work, constants)
     step = step_seconds(work, constants)
@@ -111,6 +128,7 @@ def speed(
         source=constants.source,
         context_tokens=context_tokens,
         users=users,
+        at_once=asked,
         prompt_tokens=prompt_tokens,
         weights_read_bytes=round(weight_bytes_read(model, users)),
         kv_read_bytes=users * kv_bytes_read(model, context_tokens),
@@ -123,7 +141,7 @@ def speed(
         prompt_tokens_per_s=rate_of(prompt_tokens, first),
         prompt_bound=prompt_parts.bound,
         knee_users=knee_users(model, constants, context_tokens),
-        curve=curve(model, constants, context_tokens, max_users),
+        curve=curve(model, constants, context_tokens, asked.most(max_users)),
         max_users=max_users,
         warnings=cautions(model, constants),
     )
@@ -178,7 +196,7 @@ def prompt_seconds(
 def curve(
     model: Model, constants: SpeedConstants, context_tokens: int, max_users: int | None
 ) -> tuple[BatchPoint, ...]:
-    """Batches of 1, 2, 4 … up to the last that memory holds, that one included."""
+    """Batches of 1, 2, 4 … up to the last that memory holds and the engine runs, that one included."""
     limit = min(MAX_BATCH, MAX_BATCH if max_users is None else max_users)
     sizes = [2**power for power in range(limit.bit_length()) if 2**power <= limit]
     if sizes and sizes[-1] != limit:

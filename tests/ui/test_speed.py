@@ -141,7 +141,7 @@ def test_figures_open_as_a_table(open_app: OpenApp) -> None:
 
 def test_the_curve_is_dashed_where_memory_is_full() -> None:
     points = by_users(MODEL, CONSTANTS, 2_048, 64, (20,))
-    chart = knee_chart(points, KneeMarks(asked=4, knee=60, memory=20, target_s=1 / 20))
+    chart = knee_chart(points, KneeMarks(asked=4, knee=60, most=20, target_s=1 / 20))
     layers = chart.to_dict()["layer"]
     dashed = next(part for part in layers if part["mark"].get("strokeDash") == [5, 4])
     assert {row["users"] for row in dashed["data"]["values"]} == {str(p.users) for p in points if p.users >= 20}
@@ -234,7 +234,7 @@ def test_the_picture_marks_memory_and_the_knee_wherever_they_are(
 ) -> None:
     assert drawn_users(4, knee, memory) == drawn
     points = by_users(MODEL, CONSTANTS, 2_048, drawn, (4, knee, *((memory,) if memory else ())))
-    chart = str(knee_chart(points, KneeMarks(asked=4, knee=knee, memory=memory, target_s=1 / 20)).to_dict())
+    chart = str(knee_chart(points, KneeMarks(asked=4, knee=knee, most=memory, target_s=1 / 20)).to_dict())
     for mark in marks:
         assert mark in chart
     assert ("beyond memory" in chart) == ("knee: 15 users, beyond memory" in marks)
@@ -272,3 +272,10 @@ def test_a_card_of_unknown_arithmetic_answers_one_user_as_the_command_does(
     assert "computes is not known" in said
     assert ("For 4 users there is no answer." in said) == (users == "4")
     assert "No answer for this set-up" in open_app("ui/pages/cost.py", device="apple-m5-32gb").title[0].value
+
+
+def test_who_waits_for_the_engine_is_said_and_not_decoded(open_app: OpenApp) -> None:
+    app = open_app(PAGE, model="llama-3.1-8b", device="l4", users="8", engine="vllm", set="max_num_seqs=2", target="10")
+    assert app.title[0].value == "Fast enough for 2 users at once, 6 wait: max_num_seqs = 2"
+    assert "2 of 8 users at once (max_num_seqs = 2), the other 6 wait: each of the 2 gets" in words(app)
+    assert "max_num_seqs ends before the knee" in words(app)

@@ -88,10 +88,10 @@ def _points(
     pace: Pace, price: float | None, prompt: int, output: int, power: Power | None
 ) -> tuple[Cost, tuple[Cost, ...]]:
     """The load that is asked for, and the others that are drawn."""
-    memory = pace.answer.max_users
+    most = pace.most_users
     hour = pace.chosen.deployment.device_count * (price or 0.0)
-    end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, memory))
-    also = (pace.users, *((memory,) if memory and memory <= end else ()))
+    end = max(FEWEST_USERS_DRAWN, drawn_users(pace.users, 1, most))
+    also = (pace.users, *((most,) if most and most <= end else ()))
     points = cost_over_users(
         pace.model,
         pace.constants,
@@ -106,7 +106,8 @@ def _points(
         pace.model,
         pace.constants,
         price_per_hour=hour,
-        users=pace.users,
+        users=pace.at_once.asked,
+        limit=pace.at_once.limit,
         prompt_tokens=prompt,
         output_tokens=output,
         power=power,
@@ -162,16 +163,16 @@ def _verdict(found: Cost, alone: Cost, price: HourPrice, fits: bool, paces: str)
 def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
     less = "the cheaper a token" if price.hourly else "the less energy a token takes"
     st.header(f"The more share the hour, {less}", anchor=False)
-    memory = pace.answer.max_users
     drawn = [token_price(point) if price.hourly else token_joules(point) for point in points]
     what = f"a million answer tokens, {price.currency}" if price.hourly else "joules per answer token"
     figure(
         users_price_chart,
         drawn,
         pace.users,
-        memory,
+        pace.most_users,
         what,
         price.currency if price.hourly else "J",
+        pace.ends,
         alt=f"{'Price of' if price.hourly else 'Energy,'} {what}, over users: "
         + "; ".join(f"{point.users:,}: {money(point.value)}" for point in drawn[:: max(1, len(drawn) // 8)])
         + ".",
@@ -188,7 +189,8 @@ def _load(pace: Pace, points: Sequence[Cost], price: HourPrice) -> None:
         wide_only=(2,),
         own=next(index for index, point in enumerate(points) if point.users == pace.users),
     )
-    st.caption("Of a server that is always this busy: an idle hour costs the same. Dashed: more than memory holds.")
+    beyond = "more than memory holds" if pace.ends == "memory" else f"more than {pace.ends} lets run at once"
+    st.caption(f"Of a server that is always this busy: an idle hour costs the same. Dashed: {beyond}.")
 
 
 def _of(words: str, price: HourPrice) -> str:

@@ -75,9 +75,10 @@ def main() -> None:
             pace.model,
             pace.constants,
             context_tokens=pace.context_tokens,
-            users=pace.users,
+            users=pace.at_once.asked,
             prompt_tokens=prompt,
             max_users=plan.answer.max_users,
+            limit=pace.at_once.limit,
         )
         served = busy(pace.model, pace.constants, pace.users, prompt, answered)
         fast = fast_enough_users(pace.model, pace.constants, pace.context_tokens, target or 20.0)
@@ -136,7 +137,8 @@ def _cost(pace: Pace, prompt: int, output: int) -> None:
     if price.hourly:
         asked = {"price_per_hour": pace.chosen.deployment.device_count * price.hourly, "prompt_tokens": prompt}
         own, alone = (
-            cost(pace.model, pace.constants, users=users, output_tokens=output, **asked) for users in (pace.users, 1)
+            cost(pace.model, pace.constants, users=users, limit=pace.at_once.limit, output_tokens=output, **asked)
+            for users in (pace.at_once.asked, 1)
         )
         title.header(cost_title(own, price.currency), anchor=False)
         sentence.markdown(cost_sentence(own, alone, price.currency))

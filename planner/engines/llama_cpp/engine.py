@@ -73,7 +73,7 @@ class LlamaCpp(PerRequest, WholeCard):
         """What is handed over at once is computed before anybody's next token, however many steps that takes."""
         values = deployment.settings.values
         return ServerLimits(
-            requests=Limit(setting="n_parallel", value=values["n_parallel"]),
+            requests=Limit(setting="n_parallel", value=values["n_parallel"], follows_users=True),
             step_tokens=Limit(setting="n_batch", value=values["n_batch"]),
         )
 
