@@ -162,7 +162,7 @@ def test_cards_take_whole_layers_and_keep_their_inputs_four_times() -> None:
         ({}, ("spec_type=draft-mtp", "spec_draft_n_max=2"), "has no layers for multi-token prediction"),
         ({"model": "qwen3.8-27b"}, ("spec_type=draft-mtp",), "needs the number of drafted tokens"),
         ({}, ("n_ctx=4096",), "has no setting 'n_ctx'"),
-        ({"engine_version": "latest"}, (), "as b9849 or 2025-11-07"),
+        ({"engine_version": "latest"}, (), "write the day of the build, such as 2025-11-07, or its number, such as b"),
     ],
 )
 def test_what_it_cannot_do_is_refused(given: dict[str, object], settings: tuple[str, ...], sentence: str) -> None:
