@@ -14,11 +14,14 @@ def predict_buffers(start: Start, chosen: Chosen) -> Predictions:
     kinds = {"compute": [item for item in found.items if item.name == "compute buffer"]}
     if chosen.deployment.on_cpu:
         kinds["output"] = [item for item in found.items if item.name == "output buffer"]
-    one_card = chosen.deployment.pipeline_parallel == 1
-    kinds |= _of_one_card(found) if one_card else {"weights": _weights(chosen)}
+    cache = None
+    if chosen.deployment.pipeline_parallel == 1:
+        kinds |= _of_one_card(found)
+    else:
+        kinds["weights"], cache = _of_cards(chosen)
     predictions = {name: of for name, items in kinds.items() if (of := of_items(items)) is not None}
-    if not one_card:
-        predictions["cache"] = _cache(chosen)
+    if cache is not None:
+        predictions["cache"] = cache
     return predictions
 
 
@@ -30,14 +33,10 @@ def _of_one_card(found: Answer) -> dict[str, list[LineItem]]:
     }
 
 
-def _weights(chosen: Chosen) -> list[LineItem]:
-    """Each card has layers of its own."""
-    ranks = plan(chosen.architecture, chosen.deployment, chosen.workload).ranks
-    return [item for rank in ranks for item in rank.items if item.kind is Kind.WEIGHTS]
-
-
-def _cache(chosen: Chosen) -> Prediction:
+def _of_cards(chosen: Chosen) -> tuple[list[LineItem], Prediction]:
+    """Weights and cache: each card has layers of its own."""
     budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
+    weights = [item for rank in budget.ranks for item in rank.items if item.kind is Kind.WEIGHTS]
     requests = budget.rank.requests(chosen.workload.users)
     size = sum(rank.cache_bytes(chosen.workload.context_tokens, requests) for rank in budget.ranks)
-    return exact(size, f"{requests} × {chosen.workload.context_tokens:,} tokens")
+    return weights, exact(size, f"{requests} × {chosen.workload.context_tokens:,} tokens")
