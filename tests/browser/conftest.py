@@ -19,6 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("browser")
             item.add_marker(pytest.mark.xdist_group("browser"))
+            # A busy machine now and then stops a browser between two steps: a page that is wrong is wrong twice.
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 # How long a page may take to say what is expected: a busy machine draws slowly, and no test is about that.

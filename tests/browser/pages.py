@@ -1,9 +1,9 @@
 """Open a page of the app and wait until it stands still."""
 
 import time
-from typing import Protocol
+from typing import Any, Protocol
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 WIDTHS = (1280, 390)  # a laptop's window beside its sidebar, and a phone
 THEMES = ("light", "dark")
@@ -63,6 +63,12 @@ def met_labels(page: Page) -> list[str]:
 def settle(page: Page) -> None:
     """Wait until the script has run, nothing is left to draw, and the page has stopped changing."""
     page.wait_for_function(_SETTLED, arg=[STILL_MS, time.monotonic()], polling=LOOK_EVERY_MS)
+
+
+def upload(page: Page, field: Locator, files: Any) -> None:
+    """Hand over files as ``set_input_files`` takes them; while the script runs, a field that moves is there twice."""
+    settle(page)
+    field.locator("input[type=file]").set_input_files(files)
 
 
 def visit(page: Page, url: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import LOOKS, met_labels, settle
+from tests.browser.pages import LOOKS, met_labels, settle, upload
 from tests.ui.test_batching import AZURE
 
 
@@ -26,9 +26,7 @@ def test_two_timelines_on_one_scale(open_page: OpenPage, width: int, theme: str)
 
 def test_a_trace_is_uploaded_and_run(open_page: OpenPage) -> None:
     page = open_page("/batching?requests=your+CSV")
-    page.locator("input[type=file]").last.set_input_files(
-        {"name": "azure.csv", "mimeType": "text/csv", "buffer": AZURE}
-    )
+    upload(page, page.get_by_test_id("stMain"), {"name": "azure.csv", "mimeType": "text/csv", "buffer": AZURE})
     expect(page.get_by_test_id("stMain")).to_contain_text("3 requests, 208 tokens of answers")
 
 

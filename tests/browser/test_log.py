@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import WIDTHS, settle
+from tests.browser.pages import WIDTHS, settle, upload
 from tests.browser.test_plan import sidebar, title
 from tests.test_log_report import FAILED
 
@@ -35,9 +35,7 @@ def test_a_refused_start_shows_the_flag_to_copy_first(open_page: OpenPage, width
 def test_a_log_file_is_uploaded_and_stays_on_the_way_to_another_page(open_page: OpenPage, tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(FAILED.encode("utf-16"))
     page = open_page("/log")
-    page.get_by_role("region", name="Or a log file").locator("input[type=file]").set_input_files(
-        tmp_path / "server.log"
-    )
+    upload(page, page.get_by_role("region", name="Or a log file"), tmp_path / "server.log")
     title(page, "14.01 GiB of cache short")
     page.get_by_role("link", name="Tables", exact=True).click()
     title(page, "What fits on")
@@ -49,11 +47,11 @@ def test_binary_and_huge_files_are_one_sentence(open_page: OpenPage, tmp_path: P
     (tmp_path / "noise.log").write_bytes(bytes(range(256)) * 800)
     (tmp_path / "huge.log").write_bytes(b"INFO 11-02 10:00:00 nothing of note\n" * 2_000_000)
     page = open_page("/log")
-    field = page.get_by_role("region", name="Or a log file").locator("input[type=file]")
-    field.set_input_files(tmp_path / "noise.log")
+    field = page.get_by_role("region", name="Or a log file")
+    upload(page, field, tmp_path / "noise.log")
     title(page, "Nothing in it is about memory")
     expect(page.get_by_test_id("stMain")).to_contain_text("The file is no text: give what the engine printed")
-    field.set_input_files(tmp_path / "huge.log")
+    upload(page, field, tmp_path / "huge.log")
     expect(page.get_by_test_id("stMain")).to_contain_text("File must be 64.0MB or smaller.")
 
 

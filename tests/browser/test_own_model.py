@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import settle
+from tests.browser.pages import settle, upload
 from tests.browser.test_plan import sidebar, target_of, title
 from tests.readers import gguf_files
 from tests.readers.gguf_files import BLOCK, LLAMA
@@ -39,7 +39,7 @@ def test_the_beginning_of_a_gguf_file_is_enough(open_page: OpenPage, tmp_path: P
     header, _ = gguf_files.header(*gguf_files.model("llama", 2, BLOCK, **LLAMA))
     (tmp_path / "head.gguf").write_bytes(header)
     page = open_page("/own")
-    page.get_by_test_id("stMain").locator("input[type=file]").set_input_files(tmp_path / "head.gguf")
+    upload(page, page.get_by_test_id("stMain"), tmp_path / "head.gguf")
     sidebar(page, "head.gguf, your own file, takes its place.")
 
 
@@ -51,7 +51,7 @@ def test_config_and_index_are_handed_over_together(open_page: OpenPage, tmp_path
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content))
     page = open_page("/own")
-    page.get_by_test_id("stMain").locator("input[type=file]").set_input_files([tmp_path / name for name in files])
+    upload(page, page.get_by_test_id("stMain"), [tmp_path / name for name in files])
     sidebar(page, "Your model, your own file, takes its place.")
     page.get_by_role("link", name="Plan it").click()
     expect(page.get_by_test_id("stMain")).to_contain_text("exactly what its config comes to")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.pages import THEMES, settle
+from tests.browser.pages import THEMES, settle, upload
 from tests.ui.test_own_config import LLAMA
 
 TIGHT = "/?model=13b-class-mha&memory=8GiB&weights=int4-g128&context=2048&users=1"
@@ -109,7 +109,7 @@ def test_an_own_config_is_planned(open_page: OpenPage, tmp_path: Path) -> None:
     file.write_text(json.dumps(LLAMA))
     page = open_page("/?model=qwen2.5-0.5b&users=2")
     page.get_by_text("More: several cards").click()
-    page.locator("input[type=file]").set_input_files(file)
+    upload(page, page.get_by_test_id("stSidebar"), file)
     sidebar(page, "Your model, your own file, takes its place.")
     expect(page.get_by_test_id("stMetricValue").nth(3)).to_have_text("131 kB")
 
