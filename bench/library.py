@@ -6,8 +6,8 @@ from statistics import median
 
 from planner import presets
 from planner.budget import plan
-from planner.choices import Choices, choose
-from planner.table import table
+from planner.finding.table import table
+from planner.inputs.choices import Choices, choose
 
 PLAN_LIMIT_US = 100
 TABLE_LIMIT_S = 1.0

@@ -16,9 +16,9 @@ from measure.records import Outcome, Record, newest, read
 from planner.borders import validate
 from planner.calibration import SHAPE, CalibrationProfile, Subject
 from planner.errors import PlannerError
-from planner.log_cards import device_named
+from planner.inputs.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
 from planner.measurements import MeasuredPass
-from planner.profile_files import MAX_NAME_CHARACTERS, save_profile, write_profile
+from planner.startups.cards import device_named
 from planner.units import format_bytes, format_rate
 
 ENGINE = "transformers"

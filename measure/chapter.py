@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from measure.rows import NO_READING, Row, Rows, by, outlier, peak_ratios
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
 from planner.export import to_markdown
+from planner.inputs.choices import Choices, choose
 from planner.speculation import speedup
 from planner.units import MIB, counted, format_bytes, format_figure, format_rate
 

@@ -8,7 +8,7 @@ import torch
 
 from measure.instruments import cards, find_instrument
 from measure.instruments.host import cores, names_of
-from planner.log_cards import device_named
+from planner.startups.cards import device_named
 
 SHOWN = 4
 LEAST_SHARE = 0.01

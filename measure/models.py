@@ -15,7 +15,7 @@ from measure.setup import Setup
 from planner import presets
 from planner.architecture import Architecture
 from planner.errors import PlannerError
-from planner.model_files import read_config_text
+from planner.inputs.model_files import read_config_text
 from planner.readers.hf_config import read_config
 from planner.readers.json_text import parse_json
 from planner.units import shorten

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from planner.architecture import Architecture
 from planner.budget import RankBudget, prepare
-from planner.choices import Choices, choose
 from planner.engines.transformers import Transformers
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Kind
 from planner.speed.rates import Kernels
 from planner.speed.work import Model, decode_work, mixed_work, prepare_speed

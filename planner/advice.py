@@ -6,21 +6,21 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from planner import presets
-from planner.answer import Answer, answer, fits
+from planner.answers.answer import Answer, answer, fits
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS, budget_for, prepare
 from planner.capacity import largest
-from planner.choices import Choices, choose, choose_cards
+from planner.catalogue.downloads import checkpoint_id
+from planner.catalogue.native_files import weight_bits
+from planner.catalogue.quality import quality_words
 from planner.deployment import CPU, MAX_PARALLEL, Device
-from planner.downloads import checkpoint_id
 from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
 from planner.fit import over_cards
+from planner.inputs.choices import Choices, choose, choose_cards
+from planner.inputs.named_cards import choose_device
 from planner.launch import LAUNCHERS, settable
-from planner.named_cards import choose_device
-from planner.native_files import weight_bits
-from planner.quality import quality_words
 from planner.records import dataclass
 from planner.tried_formats import MADE_WHILE_LOADING
 from planner.tuning import tunings

@@ -3,19 +3,20 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from planner import format_presets, performance_presets, presets
+from planner import format_presets, presets
 from planner.batching.trace import RequestSet
 from planner.borders import validate
+from planner.catalogue import performance_presets
+from planner.catalogue.quality import QualitySeries, quality_series
 from planner.cost import read_price
 from planner.deployment import Device
-from planner.engine_setting import Setting
 from planner.engines import ENGINES
 from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.gguf_mixes import LAYERS
+from planner.inputs.profile_files import SHIPPED, load_profile
 from planner.presets import ModelPreset
-from planner.profile_files import SHIPPED, load_profile
-from planner.quality import QualitySeries, quality_series
+from planner.settings.setting import Setting
 from planner.speculation import PublishedDraft
 from planner.speed.constants import SpeedConstants
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat, QuantScheme
 from planner.line_item import LineItem
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 
 if TYPE_CHECKING:
     from planner.calibration import CalibrationProfile, Subject

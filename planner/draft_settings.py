@@ -1,6 +1,6 @@
 """A draft as an engine's own settings say it, where it has such."""
 
-from planner.engine_data import EngineData
+from planner.settings.data import EngineData
 
 
 def draft_settings(data: EngineData, name: str | None, tokens: int | None) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner.answer import Answer, answer, draft_warnings
+from planner.answers.answer import Answer, answer, draft_warnings
 from planner.architecture import Architecture
-from planner.choices import Choices, choose, choose_draft
+from planner.catalogue.performance_presets import speculation_overhead
 from planner.draft import Draft
 from planner.errors import PlannerError
-from planner.model_files import load_model
+from planner.inputs.choices import Choices, choose, choose_draft
+from planner.inputs.model_files import load_model
 from planner.paced import MeasuredRate, paced
-from planner.performance_presets import speculation_overhead
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.draft_map import LONGEST_DRAFT, Drafting

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from planner.answer import answer
-from planner.answer_words import the_card
+from planner.answers.answer import answer
+from planner.answers.words import the_card
 from planner.architecture import Architecture
 from planner.budget import OUTSIDE, Case
-from planner.choices import Choices, choose
 from planner.engines import ENGINES
 from planner.errors import PlannerError
+from planner.finding.which import check_device
+from planner.inputs.choices import Choices, choose
 from planner.records import dataclass
 from planner.spread import Left, spread
 from planner.units import format_bytes
-from planner.which import check_device
 
 MINIMUM = "minimum"
 

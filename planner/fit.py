@@ -12,9 +12,9 @@ from itertools import accumulate
 from planner.architecture import Architecture
 from planner.budget import prepare
 from planner.capacity import largest
-from planner.choices import Choices, choose
-from planner.engine_setting import ints_text
+from planner.inputs.choices import Choices, choose
 from planner.records import dataclass
+from planner.settings.setting import ints_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from planner import format_presets, performance_presets, presets
-from planner.engine_data import EngineData
-from planner.engine_setting import Setting
+from planner import format_presets, presets
+from planner.catalogue import performance_presets
+from planner.catalogue.quality import quality_series
+from planner.catalogue.second_sources import confirmed_by
 from planner.engines import ENGINES, find_engine
 from planner.export import Row
-from planner.profile_files import load_profile, profile_paths
-from planner.quality import quality_series
-from planner.second_sources import confirmed_by
+from planner.inputs.profile_files import load_profile, profile_paths
+from planner.settings.data import EngineData
+from planner.settings.setting import Setting
 
 
 def model_rows() -> list[Row]:

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, Layer
 from planner.at_once import AtOnce, at_once
-from planner.choices import Chosen
+from planner.catalogue.links import find_link
+from planner.catalogue.performance_presets import find_speed_constants, host_time, kernels_of, servers
 from planner.deployment import Deployment
 from planner.engines import find_engine
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
-from planner.links import find_link
-from planner.performance_presets import find_speed_constants, host_time, kernels_of, servers
+from planner.inputs.choices import Chosen
 from planner.records import dataclass
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, calibrate

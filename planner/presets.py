@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from planner.addresses import bare_name
 from planner.architecture import Architecture
 from planner.deployment import Device
-from planner.engine_data import EngineData
-from planner.engine_file import parse_engine_data
 from planner.errors import UnknownName
 from planner.format_presets import formats, mix_names
 from planner.line_item import Basis, Kind, LineItem
@@ -24,6 +22,8 @@ from planner.readers.family import FAMILY_NAME, Family
 from planner.readers.hf_config import read_config
 from planner.readers.knowledge import Knowledge
 from planner.records import dataclass
+from planner.settings.data import EngineData
+from planner.settings.file import parse_engine_data
 from planner.spelled_names import names_by_spelling, plain, spelled_like
 from planner.toml_tables import TomlTables
 from planner.units import MIB, shorten

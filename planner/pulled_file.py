@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
+from planner.answers.verdict import verdict
 from planner.architecture import Architecture
-from planner.choices import Choices, choose
-from planner.downloads import usual_file
+from planner.catalogue.downloads import usual_file
+from planner.catalogue.library_names import OLLAMA
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
-from planner.library_names import OLLAMA
+from planner.inputs.choices import Choices, choose
 from planner.units import format_bytes
-from planner.verdict import verdict
 
 
 def pulled_instead(choices: Choices, architecture: Architecture, before: Answer) -> str:

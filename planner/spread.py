@@ -2,8 +2,8 @@
 
 from planner.budget import OUTSIDE, Case, RankBudget, pools, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.choices import Chosen
 from planner.deployment import Workload
+from planner.inputs.choices import Chosen
 from planner.line_item import Kind
 from planner.records import dataclass
 

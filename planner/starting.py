@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 from planner.advice import fixes
-from planner.answer import Answer, answer
-from planner.answer_figures import spills
+from planner.answers.answer import Answer, answer
+from planner.answers.figures import spills
 from planner.architecture import Architecture
-from planner.choices import Choices, choose
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
 from planner.engines.llama_cpp.options import is_placed
+from planner.finding.which import check_device
+from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
-from planner.which import check_device
 
 NOTHING = "No single change makes it start"
 

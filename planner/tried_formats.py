@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from planner import presets
+from planner.catalogue.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
+from planner.catalogue.native_files import HALVED, READ_GGUF, TO_HALVE, tried_names
 from planner.deployment import Device
-from planner.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.engines import ENGINES
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
-from planner.native_files import HALVED, READ_GGUF, TO_HALVE, tried_names
 
 WEIGHTS = (CHECKPOINT, "int8", "int4-g128")
 AWQ = "int4-g128-asym"

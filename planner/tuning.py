@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.architecture import Architecture
-from planner.choices import Choices, choose
+from planner.inputs.choices import Choices, choose
 
 SHARES = {
     "vllm": "gpu_memory_utilization",

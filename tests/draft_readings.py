@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from statistics import mean, median
 
-from planner import performance_presets
 from planner.batching.outcome import percentile
-from planner.choices import Choices, choose
+from planner.catalogue import performance_presets
+from planner.inputs.choices import Choices, choose
 from planner.speculation import DraftOverhead, speedup
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
 from planner.speed.operations import has_experts

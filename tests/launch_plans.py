@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 
 CARD = "79.15GiB"
 

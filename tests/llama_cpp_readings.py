@@ -8,11 +8,11 @@ from pathlib import Path
 
 from planner.architecture import Architecture, Attention, LatentAttention, Mixer, Tensor
 from planner.budget import MemoryBudget, plan
-from planner.choices import Choices, choose
 from planner.formats import Role
+from planner.inputs.choices import Choices, choose
+from planner.inputs.model_files import load_model
 from planner.kv_cache import fixed_bytes
 from planner.line_item import Kind, LineItem
-from planner.model_files import load_model
 from planner.units import MIB
 from tests.builders import BF16, layer
 

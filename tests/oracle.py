@@ -19,8 +19,8 @@ from typing import Any
 from planner import format_presets, presets
 from planner.architecture import Architecture, CrossAttention
 from planner.budget import prepare
-from planner.choices import Choices, choose
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.kv_cache import mixer_spec
 from planner.readers.hf_config import read_config
 from planner.weights import parameters, parameters_by_role

@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture
-from planner.choices import Choices, Chosen, choose
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.units import GIB
 from tests.shapes import shape
 

@@ -8,14 +8,14 @@ it printed of a card's buffers stands in for it.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from planner.answer_figures import room_bytes
+from planner.answers.figures import room_bytes
 from planner.calibration import CalibrationProfile
 from planner.engines.vllm.runtime import PADDING, ROTARY
 from planner.errors import PlannerError
 from planner.line_item import Kind
-from planner.log_profile import profile_from
 from planner.logs.readings import Reading as Printed
 from planner.logs.readings import Start
+from planner.startups.profile import profile_from
 from planner.units import GIB, MIB
 from planner.weights import identity
 from tests import llama_cpp_readings, pool_readings, vllm_readings

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from functools import cache
 from statistics import median
 
-from planner.choices import Chosen
 from planner.engines.vllm.encoder import kept_bytes
 from planner.engines.vllm.runtime import place
 from planner.engines.vllm.step import expert_bytes, forward_bytes, logits_bytes, output_bytes, runner
+from planner.inputs.choices import Chosen
 from planner.units import GIB
 from tests.vllm_readings import Reading, readings
 

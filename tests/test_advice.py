@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from planner.advice import Fix, fixes
-from planner.answer import Answer, answer, fits
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer, fits
+from planner.inputs.choices import Choices, choose
 
 TIGHT = Choices(model="13b-class-mha", memory="8GiB", weights="int4-g128", overhead="1.5GiB", context=2_048)
 CROWDED = Choices(model="llama-3.1-8b", device="rtx-4090", overhead="1.5GiB", context=8_192, users=40)

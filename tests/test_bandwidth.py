@@ -5,9 +5,9 @@ import json
 import pytest
 
 from planner.bandwidth import parse_bandwidth
-from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.presets import find_device
 
 

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from planner.answers.cache_words import attention_words
+from planner.answers.layer_kinds import layer_kinds, spans
 from planner.cache_comparison import (
     REAL_MODELS,
     cost_of,
@@ -12,11 +14,9 @@ from planner.cache_comparison import (
     shared_tokens,
     weights_bytes,
 )
-from planner.cache_words import attention_words
 from planner.cli import main
-from planner.format_choices import choose_weights
 from planner.format_presets import formats
-from planner.layer_kinds import layer_kinds, spans
+from planner.inputs.format_choices import choose_weights
 from planner.presets import load_preset
 
 BF16 = formats()["bf16"]

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from planner.answer import Answer, answer
-from planner.answer_figures import room_bytes
+from planner.answers.answer import Answer, answer
+from planner.answers.figures import room_bytes
 from planner.calibration import CalibrationProfile, Subject
-from planner.choices import Choices, Chosen, choose
 from planner.cli import main
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.inputs.choices import Choices, Chosen, choose
+from planner.inputs.profile_files import load_profile, read_profile
 from planner.line_item import Basis
-from planner.log_profile import profile_from
 from planner.logs.read import read_log
 from planner.measurements import MeasuredItem, MeasuredSpeed
 from planner.preset_files import PRESETS
-from planner.profile_files import load_profile, read_profile
+from planner.startups.profile import profile_from
 from planner.units import GIB
 
 CHOICES = Choices(

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.budget import plan
-from planner.choices import Choices, choose
 from planner.cli import main
 from planner.deployment import Workload
 from planner.draft import Draft, head_layer, model_draft, own_draft
 from planner.draft_trade import DraftWish, draft_points
 from planner.errors import PlannerError
 from planner.formats import QuantScheme
+from planner.inputs.choices import Choices, choose
 from tests.builders import BF16, attention, deployment, layer, linear, model, state
 
 SIXTEEN_BIT = QuantScheme(format=None, rest=BF16)

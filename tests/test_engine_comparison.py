@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answer import answer
-from planner.answer_figures import one_user_tokens, room_bytes
-from planner.choices import Choices, choose
+from planner.answers.answer import answer
+from planner.answers.figures import one_user_tokens, room_bytes
 from planner.engine_comparison import EngineFigures, compare_engines, comparison_sentence, for_engine
 from planner.engines import ENGINES
+from planner.inputs.choices import Choices, choose
 
 PLAN = Choices(model="llama-3.1-8b", device="rtx-4090", context=8_192, users=4, overhead="1.5GiB")
 

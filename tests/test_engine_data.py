@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import presets
-from planner.answer import answer
-from planner.choices import Choices, choose
-from planner.engine_data import settle
-from planner.engine_file import parse_engine_data
-from planner.engine_versions import parse_version
+from planner.answers.answer import answer
 from planner.engines import ENGINES
 from planner.errors import BadPreset, PlannerError
+from planner.inputs.choices import Choices, choose
+from planner.settings.data import settle
+from planner.settings.file import parse_engine_data
+from planner.settings.versions import parse_version
 
 DATA = parse_engine_data(
     "demo",

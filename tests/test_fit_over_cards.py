@@ -7,10 +7,10 @@ import pytest
 
 from planner.advice import as_fit_chooses
 from planner.budget import prepare
-from planner.choices import Choices, choose
-from planner.engine_setting import parse_ints
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch, parse_launch
+from planner.settings.setting import parse_ints
 from planner.units import GIB
 
 EXPERTS = Choices(model="gpt-oss-120b", engine="llama_cpp", context=32_768)

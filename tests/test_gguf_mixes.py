@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from planner import format_presets, presets
-from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
-from planner.format_choices import choose_weights
 from planner.formats import Role
 from planner.gguf_mixes import as_stored
+from planner.inputs.choices import Choices, choose
+from planner.inputs.format_choices import choose_weights
 from planner.weights import model_bytes, parameters
 
 FILES = list(csv.DictReader((Path(__file__).parent / "data" / "gguf_files.csv").open(encoding="utf-8")))

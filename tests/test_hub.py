@@ -13,7 +13,7 @@ import pytest
 from planner.errors import PlannerError
 from planner.format_presets import formats
 from planner.formats import QuantScheme
-from planner.model_files import load_model
+from planner.inputs.model_files import load_model
 from planner.presets import gguf_knowledge, knowledge
 from planner.readers import hub
 from planner.readers.file_tensors import with_file_tensors

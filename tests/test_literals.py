@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.budget import State
-from planner.choices import Choices, choose
 from planner.cli import main
+from planner.inputs.choices import Choices, choose
 from planner.units import GIB
 
 OVERHEAD = "1.5GiB"

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from planner import presets
-from planner.answer import answer
-from planner.choices import Choices, choose
+from planner.answers.answer import answer
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch, parse_launch
 from planner.machines import machine_devices, machines
 from planner.paced import paced

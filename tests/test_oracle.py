@@ -89,8 +89,8 @@ def test_a_prompt_is_too_long_where_each_token_takes_its_time() -> None:
 
 
 def test_an_unknown_version_is_refused() -> None:
-    from planner.choices import Choices, choose
     from planner.errors import PlannerError
+    from planner.inputs.choices import Choices, choose
 
     with pytest.raises(PlannerError, match=r"'4\.40' is older than the rules of Hugging Face transformers"):
         choose(Choices(model="gemma-3-1b", memory="8GiB", engine="transformers", engine_version="4.40"))

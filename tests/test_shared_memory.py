@@ -3,14 +3,14 @@
 import pytest
 
 from planner import presets
-from planner.answer import Answer, answer
-from planner.answer_figures import shared_need_bytes
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.answers.figures import shared_need_bytes
+from planner.answers.verdict import verdict
 from planner.deciding import Where
-from planner.picks import larger_for, picks_for
+from planner.finding.picks import larger_for, picks_for
+from planner.inputs.choices import Choices, choose
 from planner.tried_formats import default_weights
 from planner.units import GIB
-from planner.verdict import verdict
 
 UNIFIED = [name for name, device in presets.devices().items() if device.unified]
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from planner.catalogue.performance_presets import drafts
 from planner.cli import main
 from planner.errors import PlannerError
-from planner.performance_presets import drafts
 from planner.speculation import (
     acceptance_for,
     best_draft_tokens,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from planner.answer import answer, fits
-from planner.choices import Choices, choose
+from planner.answers.answer import answer, fits
 from planner.cli import main
+from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS
 from planner.presets import load_preset
 from planner.starting import Start, start, starts

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
+from planner.answers.verdict import verdict
 from planner.budget import State
-from planner.choices import Choices, choose
-from planner.picks import Pick, picks_for
+from planner.finding.picks import Pick, picks_for
+from planner.inputs.choices import Choices, choose
 from planner.starting import start
 from planner.tried_formats import default_weights
 from planner.units import GIB, MIB
-from planner.verdict import verdict
 
 DEVICES = ("rtx-4060", "rtx-4090", "rx-7900-xtx", "apple-m2-16gb")
 

@@ -6,11 +6,11 @@ import pytest
 
 from planner import presets
 from planner.advice import fixes
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
-from planner.cli_text import plan_text
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS, expresses, launch, parse_launch, settable
 from planner.starting import start
+from planner.text.plan import plan_text
 from planner.tuning import HIGHEST, SHARES, share_of, tunings, with_setting, without_settings
 
 TIGHT = Choices(model="qwen3-8b", memory="18.5GiB", engine="vllm", engine_version="0.24", context=4_096)

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.budget import prepare
-from planner.choices import Choices, choose
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch, parse_launch
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.choices import Choices, choose
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch
 from planner.launch.base import words_of
 from planner.launch.vllm import SPELLING, SPLITS, SWITCHES, VALUES

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 from tests import vllm_planning
 from tests.engines.tiny_configs import CONFIGS
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 from planner.presets import find_model
 
 MODELS = ("deepseek-v4-flash", "deepseek-v4-pro")

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from planner.choices import Choices
-from planner.log_report import report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import report_log
 from tests.vllm_itself import ENVIRONMENT, Case, Printed, log_of, planned, start, write
 
 OFFERS = "--max-model-len "

@@ -5,19 +5,19 @@ from typing import Any
 
 from planner import format_presets, presets
 from planner.bandwidth import parse_bandwidth
-from planner.choices import Choices, choose_cards
-from planner.custom import read_custom
+from planner.catalogue.library_names import meant_by
+from planner.catalogue.links import link_names
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.draft import MAX_DRAFT_TOKENS
-from planner.engine_data import settle
 from planner.engines import find_engine
 from planner.errors import PlannerError
-from planner.format_choices import weights_in_name
 from planner.formats import find_format
-from planner.library_names import meant_by
-from planner.links import link_names
-from planner.model_files import known_model
+from planner.inputs.choices import Choices, choose_cards
+from planner.inputs.custom import read_custom
+from planner.inputs.format_choices import weights_in_name
+from planner.inputs.model_files import known_model
 from planner.readers.quantization.named import named_format
+from planner.settings.data import settle
 from planner.units import parse_bytes, shorten
 from ui import form
 

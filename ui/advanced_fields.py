@@ -4,9 +4,9 @@ from math import prod
 
 import streamlit as st
 
+from planner.catalogue.links import link_names
 from planner.deployment import MAX_PARALLEL
 from planner.draft import MAX_DRAFT_TOKENS
-from planner.links import link_names
 from ui import form
 from ui import set_up_fields as fields
 

@@ -4,10 +4,10 @@ import shlex
 from dataclasses import replace
 
 from planner.batching.server import Schedule
-from planner.choices import Choices
 from planner.deployment import Deployment
 from planner.engines import find_engine
-from planner.serving_question import ServingQuestion
+from planner.inputs.choices import Choices
+from planner.serving.question import ServingQuestion
 from ui.batch_setting import Setting
 from ui.one_server import ServerPlan
 from ui.pace import command, pace_words

@@ -9,9 +9,9 @@ import streamlit as st
 from planner.batching.outcome import Bar, Outcome, Queue, work_share
 from planner.batching.queueing import Waiting, WhyNoFormula, waiting_by_formula
 from planner.batching.server import Schedule
-from planner.batching_text import NAMES, TERMS, pool_sentence, published_sentence, time_words
-from planner.performance_presets import published_paging
-from planner.queue_text import formula_sentence
+from planner.catalogue.performance_presets import published_paging
+from planner.text.batching import NAMES, TERMS, pool_sentence, published_sentence, time_words
+from planner.text.queue import formula_sentence
 from ui import batch_table, colours
 from ui.batch_setting import Setting
 from ui.export import download_buttons

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.batching.outcome import Outcome
 from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
@@ -11,10 +11,10 @@ from planner.batching.simulate import RANGE_LIMIT
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.targets import SAMPLE, mean_rate
 from planner.batching.trace import Trace
-from planner.batching_text import NAMES
-from planner.choices import Choices
-from planner.served import Served, mean_tokens, served
-from planner.server_shape import ShapeWish
+from planner.inputs.choices import Choices
+from planner.serving.served import Served, mean_tokens, served
+from planner.serving.shape import ShapeWish
+from planner.text.batching import NAMES
 from planner.units import counted
 from ui import own_config
 from ui.one_server import ServerPlan

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
-from planner.batching_text import NAMES, rate_figure, rate_unit, rate_words, spread_words, time_words
 from planner.export import Row
+from planner.text.batching import NAMES, rate_figure, rate_unit, rate_words, spread_words, time_words
 from planner.units import format_figure
 
 _SPREADS = (("First token", "time_to_first_token"), ("Answer", "latency"), ("A token", "time_per_output_token"))

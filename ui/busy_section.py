@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from planner.answer_words import if_it_did
+from planner.answers.words import if_it_did
 from planner.speed.busy import Busy, busy, busy_users
 from planner.speed.sweeps import pace_at
-from planner.speed_text import busy_sentence, busy_title, rate_range
+from planner.text.speed import busy_sentence, busy_title, rate_range
 from planner.units import format_figure
 from ui.html_table import html_table
 from ui.pace import Pace

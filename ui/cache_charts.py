@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from planner.answers.layer_kinds import LayerKind
 from planner.cache_comparison import Crossing
-from planner.layer_kinds import LayerKind
 from planner.multiply_accumulates import CacheArithmetic
 from planner.units import GIB, MIB, format_bytes, format_rate
 from ui import colours

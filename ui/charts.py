@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from planner.card import Part, Segment
+from planner.answers.card import Part, Segment
 from planner.frontier import Frontier
 from planner.units import GIB, format_bytes
 from ui import colours

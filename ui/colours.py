@@ -1,6 +1,6 @@
 """Colours of charts and swatches. Fills have 3 : 1 or more on white and on the dark ground, so files match."""
 
-from planner.card import Part
+from planner.answers.card import Part
 
 WEIGHTS = "#0072B2"
 RUNTIME = "#7A7468"

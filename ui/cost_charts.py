@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from planner.cost_text import asked_price, money, offer_name
-from planner.offers import Offer
-from planner.speed_text import count_users, end_mark
+from planner.serving.offers import Offer
+from planner.text.cost import asked_price, money, offer_name
+from planner.text.speed import count_users, end_mark
 from planner.units import format_figure
 from ui import colours
 from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip

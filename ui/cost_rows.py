@@ -1,7 +1,7 @@
 """What a load costs, as points of the picture, cells of its table and rows of its files."""
 
 from planner.cost import Cost
-from planner.cost_text import money
+from planner.text.cost import money
 from planner.units import format_figure
 from ui.cost_charts import TokenPrice
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import altair as alt
 
 from planner.draft_trade import DraftPoint
-from planner.speculation_text import draft_name, speedup_range
 from planner.speed.drafting import BatchSpeculation
-from planner.speed_text import count_users, end_mark
+from planner.text.speculation import draft_name, speedup_range
+from planner.text.speed import count_users, end_mark
 from ui import colours
 from ui.charts import AXIS_PX, BAND, doublings, finished, other_field, tooltip
 from ui.draft_map_chart import SLOWER

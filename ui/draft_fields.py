@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+from planner.catalogue.published_drafts import MODEL, published_acceptance, smaller_siblings
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.errors import PlannerError
-from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
 from planner.speculation import acceptance_for
-from planner.speculation_text import published_words
+from planner.text.speculation import published_words
 from planner.units import counted
 from ui import fields, form
 from ui.scenario import Scenario

@@ -2,12 +2,14 @@
 
 import streamlit as st
 
+from planner.catalogue.performance_presets import drafts, speculation_overhead
+from planner.catalogue.published_drafts import MODEL, published_acceptance, smaller_siblings
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.draft_trade import DraftPoint, DraftWish, draft_points
 from planner.errors import PlannerError
-from planner.performance_presets import drafts, speculation_overhead
-from planner.published_drafts import MODEL, published_acceptance, smaller_siblings
-from planner.speculation_text import (
+from planner.speed.draft_map import Cell, Drafting, over_users
+from planner.speed.sweeps import drawn_users
+from planner.text.speculation import (
     PASSES,
     draft_name,
     published_words,
@@ -15,8 +17,6 @@ from planner.speculation_text import (
     trade_sentence,
     users_sentence,
 )
-from planner.speed.draft_map import Cell, Drafting, over_users
-from planner.speed.sweeps import drawn_users
 from planner.units import format_bytes, format_seconds
 from ui import own_config
 from ui.draft_charts import trade_chart, users_chart

@@ -6,8 +6,8 @@ import altair as alt
 import streamlit as st
 
 from planner.architecture import Architecture
-from planner.choices import Choices
 from planner.engine_comparison import MINIMUM, EngineFigures, compare_engines, comparison_sentence
+from planner.inputs.choices import Choices
 from planner.units import format_bytes
 from ui import colours
 from ui.charts import finished, tooltip

@@ -7,10 +7,10 @@ matter most have fields of their own besides, which read and write those lines.
 import streamlit as st
 
 from planner import presets
-from planner.engine_data import EngineData, EngineSettings, settle
-from planner.engine_setting import Setting
 from planner.errors import PlannerError
 from planner.listings import shown_value
+from planner.settings.data import EngineData, EngineSettings, settle
+from planner.settings.setting import Setting
 from planner.units import format_size
 from ui import form, profile_fields
 from ui import set_up_fields as fields

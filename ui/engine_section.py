@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.budget import Case
-from planner.choices import Choices, Chosen
 from planner.engine_comparison import for_engine
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch import LAUNCHERS
 from planner.line_item import Basis
 from planner.spread import Left, spread

@@ -1,6 +1,6 @@
 """Plans to start from, each with a different answer."""
 
-from planner.choices import Choices
+from planner.inputs.choices import Choices
 
 EXAMPLES = {
     "13B in 4 bit, 8 GiB card": Choices(

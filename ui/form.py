@@ -10,14 +10,14 @@ from itertools import chain
 from typing import Any
 
 from planner import format_presets, presets
-from planner.choices import Choices
+from planner.catalogue.library_names import OLLAMA
+from planner.catalogue.native_files import READ_GGUF
 from planner.deployment import CPU
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
 from planner.formats import CHECKPOINT, NumberFormat
-from planner.library_names import OLLAMA
-from planner.native_files import READ_GGUF
-from planner.profile_files import profile_paths
+from planner.inputs.choices import Choices
+from planner.inputs.profile_files import profile_paths
 from ui.words import AS_PUBLISHED
 
 State = Mapping[str, Any]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.batching.gains import ASSUMPTIONS, Gain, gain
-from planner.batching_text import gain_words, range_words
-from planner.performance_presets import find_request_set
+from planner.catalogue.performance_presets import find_request_set
+from planner.text.batching import gain_words, range_words
 from ui.figure import figure
 from ui.requests import TEXTBOOK_SET
 from ui.slots_chart import gains_chart

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from planner.bands import SCALES, Band, Show, band, cell_text
-from planner.table import TableRow
+from planner.finding.bands import SCALES, Band, Show, band, cell_text
+from planner.finding.table import TableRow
 from planner.units import format_rate, format_size
 from ui import colours
 from ui.charts import FONT_PX

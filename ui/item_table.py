@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from html import escape
 
-from planner.answer import Answer
-from planner.answer_figures import shared_need_bytes
+from planner.answers.answer import Answer
+from planner.answers.explain import cache_terms, naive_cache, weights_terms
+from planner.answers.figures import shared_need_bytes
 from planner.budget import OUTSIDE
-from planner.choices import Chosen
-from planner.explain import cache_terms, naive_cache, weights_terms
+from planner.inputs.choices import Chosen
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB, format_bytes, format_parameters
 from ui import colours

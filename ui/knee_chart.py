@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from planner.speed.sweeps import Pace
-from planner.speed_text import count_users, knee_mark, memory_mark
+from planner.text.speed import count_users, knee_mark, memory_mark
 from planner.units import format_figure
 from ui import colours
 from ui.charts import AXIS_PX, BAND, finished, other_field, tooltip

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from planner.choices import Chosen
-from planner.layer_kinds import LayerKind, layer_kinds
+from planner.answers.layer_kinds import LayerKind, layer_kinds
+from planner.inputs.choices import Chosen
 from planner.units import format_bytes, format_parameters, format_rate
 from ui.cache_charts import layer_bars
 from ui.draw import draw

@@ -6,9 +6,9 @@ import streamlit as st
 
 from planner import presets
 from planner.architecture import Architecture
-from planner.choices import Choices, choose_cards
-from planner.log_report import LogReport
+from planner.inputs.choices import Choices, choose_cards
 from planner.logs.readings import Readings
+from planner.startups.report import LogReport
 from ui import form, own_config
 from ui.own_config import no_markup
 from ui.words import AS_PUBLISHED, engine_title

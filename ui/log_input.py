@@ -5,9 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.log_report import find_start
 from planner.logs.read import read_log, read_log_bytes
 from planner.logs.readings import Readings
+from planner.startups.report import find_start
 from planner.units import format_count
 from ui import log_form
 from ui.option_words import in_fields

@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.log_report import LogReport
-from planner.profile_files import (
+from planner.inputs.choices import Choices
+from planner.inputs.profile_files import (
     MAX_NAME_CHARACTERS,
     delete_profile,
     load_profile,
@@ -17,6 +16,7 @@ from planner.profile_files import (
     profile_paths,
     save_profile,
 )
+from planner.startups.report import LogReport
 from planner.units import format_bytes, format_size
 from ui import log_form, own_config, profile_fields
 from ui.option_words import in_fields

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
-from planner.log_comparison import Compared, Match
-from planner.log_words import difference_words, range_words, reading_name, reading_value
+from planner.startups.comparison import Compared, Match
+from planner.startups.words import difference_words, range_words, reading_name, reading_value
 from ui.item_table import STYLE
 
 BADGES = {Match.EQUAL: "kv-exact", Match.INSIDE: "kv-exact", Match.OUTSIDE: ""}

@@ -13,9 +13,9 @@ from measure.compare import comparison, passed_over
 from measure.effects import HOLDS, NOT_YET, Effect, effects
 from measure.findings import RIGHT, Closeness, Finding, findings, size, worst_first
 from measure.rows import Rows
-from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import to_csv, to_json, to_markdown
+from planner.inputs.choices import Choices
 from planner.presets import find_device
 from planner.units import GIB, format_bytes, parse_bytes
 from ui.draw import draw

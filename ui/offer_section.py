@@ -5,10 +5,14 @@ from dataclasses import asdict, replace
 
 import streamlit as st
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.architecture import Architecture
-from planner.choices import Choices
-from planner.cost_text import (
+from planner.catalogue.performance_presets import example_prices
+from planner.errors import PlannerError
+from planner.inputs.choices import Choices
+from planner.serving.offers import Offer, cheapest_of_each, find_offers
+from planner.serving.price_files import of_known_speed, parse_prices, prices_toml
+from planner.text.cost import (
     asked_price,
     money,
     offer_million,
@@ -17,10 +21,6 @@ from planner.cost_text import (
     offer_sentence,
     offer_title,
 )
-from planner.errors import PlannerError
-from planner.offers import Offer, cheapest_of_each, find_offers
-from planner.performance_presets import example_prices
-from planner.price_files import of_known_speed, parse_prices, prices_toml
 from planner.units import format_figure, format_seconds
 from ui import fields, form, own_config
 from ui.cost_charts import offer_bars

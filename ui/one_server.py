@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from planner.answer import answer
-from planner.choices import Choices, choose
+from planner.answers.answer import answer
+from planner.inputs.choices import Choices, choose
 from planner.units import counted
 from ui import own_config
 from ui.page import NoAnswer

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import streamlit as st
 
 from planner.architecture import Architecture
-from planner.custom import read_custom
 from planner.errors import PlannerError, UnknownName
-from planner.model_files import load_model
-from planner.uploads import SUFFIXES, read_uploads
+from planner.inputs.custom import read_custom
+from planner.inputs.model_files import load_model
+from planner.inputs.uploads import SUFFIXES, read_uploads
 from ui import form
 from ui.address import NOTES, model_state
 from ui.option_words import in_fields

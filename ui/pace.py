@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from planner.answer import Answer, beyond_model
+from planner.answers.answer import Answer, beyond_model
 from planner.at_once import AtOnce
-from planner.choices import FOR_SPEED, Choices, Chosen
+from planner.catalogue.performance_presets import speed_constants
 from planner.errors import PlannerError
+from planner.inputs.choices import FOR_SPEED, Choices, Chosen
 from planner.paced import MeasuredRate, paced, run_by
-from planner.performance_presets import speed_constants
 from planner.speed.cautions import cautions
 from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name

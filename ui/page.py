@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
+from planner.answers.verdict import as_if
 from planner.errors import PlannerError
-from planner.verdict import as_if
 from ui.option_words import in_fields
 from ui.scenario import Scenario, scenario
 from ui.words import set_up_line

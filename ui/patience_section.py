@@ -8,7 +8,11 @@ from planner.batching.server import Server
 from planner.batching.step_time import StepTime
 from planner.batching.targets import Sustained, Target, enough_requests, few_requests, sustained
 from planner.batching.trace import Trace, repeated
-from planner.batching_text import (
+from planner.errors import PlannerError
+from planner.inputs.choices import Choices
+from planner.serving.question import MAX_DEVICES, ServingOption, ServingQuestion
+from planner.serving.ways import serving_options
+from planner.text.batching import (
     cluster_sentence,
     cluster_title,
     option_name,
@@ -17,10 +21,6 @@ from planner.batching_text import (
     sustained_sentence,
     sustained_title,
 )
-from planner.choices import Choices
-from planner.errors import PlannerError
-from planner.serving import serving_options
-from planner.serving_question import MAX_DEVICES, ServingOption, ServingQuestion
 from planner.units import format_seconds
 from ui import fields, own_config
 from ui.batch_commands import capacity_command

@@ -5,7 +5,7 @@ import streamlit as st
 from planner.batching.outcome import percentile
 from planner.batching.pauses import Pause, pause, pauses
 from planner.batching.server import Schedule
-from planner.queue_text import pauses_sentence, pauses_title
+from planner.text.queue import pauses_sentence, pauses_title
 from planner.units import format_seconds
 from ui.batch_setting import Setting
 from ui.figure import figure

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.answer import Answer
-from planner.choices import Choices
-from planner.downloads import hub_note
-from planner.picks import Pick, larger_for, longer_context, picks_for, placed
-from planner.picks_text import context_hint, get_command, pick_sentence, pick_title
-from planner.quality import LIMITS
+from planner.answers.answer import Answer
+from planner.catalogue.downloads import hub_note
+from planner.catalogue.quality import LIMITS
+from planner.finding.picks import Pick, larger_for, longer_context, picks_for, placed
+from planner.finding.which import Match, models_for
+from planner.inputs.choices import Choices
+from planner.text.picks import context_hint, get_command, pick_sentence, pick_title
+from planner.text.which import model_sentence, model_title
 from planner.units import format_bytes, format_parameters
-from planner.which import Match, models_for
-from planner.which_text import model_sentence, model_title
 from ui import form, which_table
 from ui.html_table import html_table
 from ui.option_words import in_fields

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from planner.cost_text import example_sentence
-from planner.performance_presets import example_prices
+from planner.catalogue.performance_presets import example_prices
+from planner.text.cost import example_sentence
 from ui import fields
 
 UNNAMED = "of your currency"

@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.profile_files import MAX_NAME_CHARACTERS, find_profile, read_profile, save_profile
+from planner.inputs.profile_files import MAX_NAME_CHARACTERS, find_profile, read_profile, save_profile
 from ui import form
 from ui.option_words import in_fields
 from ui.own_config import no_markup

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
+from planner.catalogue.quality import CACHE, LIMITS, WEIGHTS, QualityCost, is_yardstick, quality_of, quality_sentence
 from planner.formats import CHECKPOINT
-from planner.quality import CACHE, LIMITS, WEIGHTS, QualityCost, is_yardstick, quality_of, quality_sentence
 
 SHOWN = 3
 

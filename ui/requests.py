@@ -9,9 +9,9 @@ import streamlit as st
 from planner.batching.targets import at_rate
 from planner.batching.trace import MAX_REQUESTS, Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
-from planner.batching_text import MINUTE_S
+from planner.catalogue.performance_presets import find_request_set
 from planner.errors import BadFile
-from planner.performance_presets import find_request_set
+from planner.text.batching import MINUTE_S
 from ui import fields
 from ui.pace import answer_field, prompt_tokens
 

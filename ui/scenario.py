@@ -6,13 +6,13 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner import presets
-from planner.answer import Answer, answer
-from planner.choices import Choices, Chosen, choose
-from planner.custom import MAX_CHARACTERS
+from planner.answers.answer import Answer, answer
+from planner.answers.verdict import Verdict, verdict
 from planner.deployment import MAX_PARALLEL, MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen, choose
+from planner.inputs.custom import MAX_CHARACTERS
 from planner.presets import load_preset
-from planner.verdict import Verdict, verdict
 from ui import form, own_config
 from ui import set_up_fields as fields
 from ui.address import NOTES, in_address, read_address

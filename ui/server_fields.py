@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from planner.batching.server import MAX_SLOTS, Schedule, Server, Tier
-from planner.server_shape import ServerShape, ShapeWish
+from planner.serving.shape import ServerShape, ShapeWish
 from planner.units import GIB
 from ui import fields
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from planner.batching_text import option_name, rate_figure, requests_words
-from planner.serving_question import ServingOption
+from planner.serving.question import ServingOption
+from planner.text.batching import option_name, rate_figure, requests_words
 from ui import colours
 from ui.charts import finished, other_field, tooltip
 

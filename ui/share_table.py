@@ -1,6 +1,6 @@
 """Every card's part of a plan, where they hold different layers."""
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.units import format_bytes
 from ui.html_table import html_table
 

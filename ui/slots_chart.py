@@ -6,7 +6,7 @@ import altair as alt
 
 from planner.batching.gains import Gain
 from planner.batching.outcome import Bar, Queue
-from planner.batching_text import range_words
+from planner.text.batching import range_words
 from ui import colours
 from ui.charts import finished, other_field, tooltip
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from planner.speed.sweeps import FirstToken, Pace, Phase
-from planner.speed_text import phase_name
+from planner.text.speed import phase_name
 from planner.units import format_figure, format_seconds
 from ui import colours
 from ui.charts import AXIS_PX, BAND, SECONDS_AXIS, doubling_tokens, finished, other_field, tooltip

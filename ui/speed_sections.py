@@ -4,7 +4,7 @@ import streamlit as st
 
 from planner.speed.answer import SpeedAnswer
 from planner.speed.sweeps import by_context, by_prompt, by_users, drawn_users, phases
-from planner.speed_text import (
+from planner.text.speed import (
     BOUNDS,
     error_sentence,
     knee_sentence,

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from planner.budget import State
-from planner.choices import Choices
+from planner.finding.which import Match, match_quality
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices
+from planner.text.which import STATE_WORDS
 from planner.units import format_bytes
-from planner.which import Match, match_quality
-from planner.which_text import STATE_WORDS
 from ui import own_config
 from ui.html_table import html_table
 from ui.scenario import apply

@@ -2,14 +2,14 @@
 
 import re
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
+from planner.answers.card import Part
 from planner.budget import OUTSIDE, State
-from planner.card import Part
-from planner.choices import Chosen
+from planner.finding.table import TableRow
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Chosen
 from planner.line_item import Basis, LineItem
 from planner.presets import engine_data
-from planner.table import TableRow
 
 AS_PUBLISHED = "as published"
 ICONS = {

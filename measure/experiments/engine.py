@@ -13,15 +13,15 @@ from measure.pictures import identity
 from measure.records import Case, Record
 from measure.setup import Setup
 from measure.worker import Message
-from planner.answer import answer
-from planner.choices import Choices, Chosen, choose
+from planner.answers.answer import answer
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.line_item import Kind, LineItem
-from planner.log_choices import choices_from_log
-from planner.log_comparison import compare
 from planner.logs.devices import is_host
 from planner.logs.read import read_log
 from planner.logs.readings import Reading, Start
+from planner.startups.choices import choices_from_log
+from planner.startups.comparison import compare
 from planner.units import GIB, counted, shorten
 
 NAME = "engine"

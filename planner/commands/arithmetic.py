@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(result))
     else:
-        from planner.performance_text import arithmetic_text
+        from planner.text.performance import arithmetic_text
 
         print(arithmetic_text(result))
     return DONE

@@ -1,7 +1,7 @@
 import argparse
 from dataclasses import asdict
 
-from planner.answer import beyond_model
+from planner.answers.answer import beyond_model
 from planner.cache_comparison import (
     REAL_MODELS,
     SHARED_TOKENS,
@@ -11,14 +11,14 @@ from planner.cache_comparison import (
     head_variants,
     shared_tokens,
 )
-from planner.cache_text import cost_sentence, crossing_sentence, headline, heads_sentence, shared_sentence
-from planner.choices import default_context_tokens
 from planner.commands import DONE
 from planner.commands.options import add_json, add_kv_cache, add_online, names, whole
 from planner.deployment import Workload
 from planner.export import to_json
-from planner.format_choices import choose_cache, choose_weights
-from planner.model_files import load_model
+from planner.inputs.choices import default_context_tokens
+from planner.inputs.format_choices import choose_cache, choose_weights
+from planner.inputs.model_files import load_model
+from planner.text.cache import cost_sentence, crossing_sentence, headline, heads_sentence, shared_sentence
 from planner.units import format_bytes
 
 

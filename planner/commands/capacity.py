@@ -1,11 +1,9 @@
 import argparse
 from dataclasses import asdict, replace
 
-from planner.answer import beyond_model
+from planner.answers.answer import beyond_model
 from planner.batching.targets import Target, enough_requests
 from planner.batching.trace import check_rate, longest_tokens, repeated
-from planner.batching_text import repeated_words
-from planner.choices import choose
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
@@ -21,11 +19,13 @@ from planner.commands.requests import (
 from planner.commands.shape import add_shape, server_wish
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.model_files import load_model
-from planner.served import USUAL_SLOTS
-from planner.server_shape import server_shape
-from planner.serving import serving_options
-from planner.serving_question import ServingQuestion
+from planner.inputs.choices import choose
+from planner.inputs.model_files import load_model
+from planner.serving.question import ServingQuestion
+from planner.serving.served import USUAL_SLOTS
+from planner.serving.shape import server_shape
+from planner.serving.ways import serving_options
+from planner.text.batching import repeated_words
 from planner.units import parse_bytes
 
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json([asdict(option) for option in options]))
     else:
-        from planner.serving_text import serving_text
+        from planner.text.serving import serving_text
 
         lengths = (arguments.prompt, arguments.output, arguments.sigma)
         notes = (

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from planner.answer import answer, beyond_model
+from planner.answers.answer import answer, beyond_model
+from planner.answers.verdict import as_if
 from planner.batching.targets import Target
-from planner.choices import choose
+from planner.catalogue.performance_presets import power_share
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.exports import add_format, rows_as, write
 from planner.commands.given import Unused
@@ -18,17 +19,16 @@ from planner.deployment import Workload
 from planner.energy import device_power, stated_power
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.model_files import load_model
-from planner.offers import Offer, find_offers
+from planner.inputs.choices import choose
+from planner.inputs.model_files import load_model
 from planner.paced import paced
-from planner.performance_presets import power_share
-from planner.price_files import load_prices, of_known_speed
-from planner.rate_offers import RateOffer, find_rate_offers
-from planner.served import USUAL_SLOTS
-from planner.server_shape import ShapeWish, server_shape
-from planner.serving_question import ServingQuestion
+from planner.serving.offers import Offer, find_offers
+from planner.serving.price_files import load_prices, of_known_speed
+from planner.serving.question import ServingQuestion
+from planner.serving.rate_offers import RateOffer, find_rate_offers
+from planner.serving.served import USUAL_SLOTS
+from planner.serving.shape import ShapeWish, server_shape
 from planner.speed.cautions import stated
-from planner.verdict import as_if
 
 _MANY = ("min_tokens_per_s", "max_ttft", "rate", "max_time_per_token", "sigma", "slots", "spare")
 _ONE = (
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     rated = [] if question is None else _rate_offers(arguments, prices, question)
     plain = _offers(arguments, prices) if arguments.rate is None else []
     if arguments.format == "text":
-        from planner.price_text import offers_text, rate_offers_text
+        from planner.text.prices import offers_text, rate_offers_text
 
         if question is None:
             text = offers_text(plain, arguments.currency)
@@ -139,7 +139,7 @@ def _one_card(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         text = to_json(asdict(result) | {"currency": arguments.currency})
     else:
-        from planner.price_text import cost_text
+        from planner.text.prices import cost_text
 
         text = cost_text(result, arguments.currency, fits)
     write(f"{text}\n", arguments.save, "--save")

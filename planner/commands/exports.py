@@ -29,7 +29,7 @@ def rows_as(form: str, rows: Sequence[Row], nothing: str) -> str | bytes:
         case "xlsx":
             return export.to_xlsx(rows, "KV Budget")
         case _:
-            from planner.cli_text import listing_text
+            from planner.text.plan import listing_text
 
             return (listing_text(rows) if rows else nothing) + "\n"
 

@@ -1,11 +1,11 @@
 import argparse
 
+from planner.answers.inspection import inspect_model
 from planner.commands import DONE
 from planner.commands.options import add_json, add_kv_cache, add_online
 from planner.export import to_json
-from planner.format_choices import choose_cache
-from planner.inspection import inspect_model
-from planner.model_files import load_model
+from planner.inputs.format_choices import choose_cache
+from planner.inputs.model_files import load_model
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(found))
     else:
-        from planner.inspection_text import inspection_text
+        from planner.text.inspection import inspection_text
 
         print(inspection_text(found))
     return DONE

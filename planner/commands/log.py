@@ -8,10 +8,10 @@ from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, unused_storage, whole
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.log_report import report_log
-from planner.log_text import log_text
+from planner.inputs.profile_files import write_profile
 from planner.logs.read import read_log_file, read_log_stream
-from planner.profile_files import write_profile
+from planner.startups.report import report_log
+from planner.startups.text import log_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

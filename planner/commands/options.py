@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from planner.choices import Choices
+from planner.catalogue.library_names import meant_by
+from planner.catalogue.links import link_names
 from planner.commands.given import Unused, refuse_repeated
 from planner.deployment import CPU
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import PerRequest
 from planner.export import Row, to_json
-from planner.format_choices import QUANTIZE
 from planner.formats import CHECKPOINT
-from planner.library_names import meant_by
-from planner.links import link_names
+from planner.inputs.choices import Choices
+from planner.inputs.format_choices import QUANTIZE
 from planner.units import ungrouped
 
 _MAX_DIGITS = 20
@@ -172,7 +172,7 @@ def print_rows(rows: Sequence[Row], as_json: bool, nothing: str) -> None:
     if as_json:
         print(to_json(rows))
     elif rows:
-        from planner.cli_text import listing_text
+        from planner.text.plan import listing_text
 
         print(listing_text(rows))
     else:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.commands.given import Unused
 from planner.commands.options import (
     add_bandwidth,
@@ -14,7 +14,7 @@ from planner.commands.options import (
     whole,
 )
 from planner.errors import PlannerError
-from planner.named_cards import is_without_card
+from planner.inputs.named_cards import is_without_card
 from planner.paced import MeasuredRate, run_by
 
 
@@ -62,7 +62,7 @@ def unused_in_speed(arguments: argparse.Namespace) -> Unused:
 
 
 def _has_speed(profile: str) -> bool:
-    from planner.profile_files import find_profile
+    from planner.inputs.profile_files import find_profile
 
     return find_profile(profile).speed is not None
 

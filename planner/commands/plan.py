@@ -1,7 +1,6 @@
 import argparse
 
-from planner.answer import answer
-from planner.choices import Chosen, choose
+from planner.answers.answer import answer
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused, refuse_repeated
 from planner.commands.options import (
@@ -15,6 +14,7 @@ from planner.commands.options import (
 )
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.inputs.choices import Chosen, choose
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(result))
     else:
-        from planner.cli_text import plan_text
+        from planner.text.plan import plan_text
 
         print(plan_text(choices, chosen.architecture, result))
         if taken:

@@ -7,11 +7,11 @@ from planner.architecture import Architecture
 from planner.batching.targets import MANY, at_rate
 from planner.batching.trace import MAX_REQUEST_TOKENS, Lengths, Trace, shuffled_trace, synthetic_trace
 from planner.batching.trace_file import read_trace
+from planner.catalogue.performance_presets import find_request_set
 from planner.commands.given import Unused
 from planner.commands.options import number, whole
 from planner.errors import BadFile, PlannerError
-from planner.model_files import load_model
-from planner.performance_presets import find_request_set
+from planner.inputs.model_files import load_model
 from planner.units import counted, shorten
 
 LEAST_REQUESTS = 1_024

@@ -3,8 +3,8 @@
 import argparse
 
 from planner.commands.options import whole
-from planner.served import USUAL_SLOTS
-from planner.server_shape import BLOCK_TOKENS, ShapeWish
+from planner.serving.served import USUAL_SLOTS
+from planner.serving.shape import BLOCK_TOKENS, ShapeWish
 
 
 def add_shape(group: argparse._ActionsContainer) -> None:

@@ -9,7 +9,6 @@ from planner.batching.run import Run
 from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate, simulate_ends
 from planner.batching.targets import Load, few_requests, mean_rate, most_taken
-from planner.batching_text import range_words
 from planner.commands import DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, number, whole
@@ -19,6 +18,7 @@ from planner.commands.shape import add_shape
 from planner.commands.steps import Steps, planned_steps, stated_steps
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.text.batching import range_words
 from planner.units import counted, counted_words
 
 _PROGRESS_STEP = 50_000
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown |= {"no_formula": None if holds else formula, "slots": server.slots, "load": load}
         print(to_json(shown | {"fast": fast, "slow": slow, "warnings": warnings}))
     else:
-        from planner.outcome_text import outcome_text
+        from planner.text.outcome import outcome_text
 
         print(outcome_text(outcome, server.slots, load, formula, ends, steps.error, trace.skipped, warnings))
     return DONE

@@ -1,9 +1,10 @@
 import argparse
 from dataclasses import asdict
 
-from planner.answer import Answer, answer, draft_warnings
+from planner.answers.answer import Answer, answer, draft_warnings
+from planner.answers.verdict import as_if
 from planner.at_once import at_once
-from planner.choices import Choices, choose, choose_draft
+from planner.catalogue.performance_presets import speculation_overhead
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import add_json, add_storage, choices_from, number, whole
@@ -12,12 +13,11 @@ from planner.draft import METHODS
 from planner.draft_trade import DraftPoint, DraftWish, draft_model, draft_points, fastest
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.inputs.choices import Choices, choose, choose_draft
 from planner.paced import paced
-from planner.performance_presets import speculation_overhead
 from planner.speculation import acceptance_for, speculate
 from planner.speed.cautions import stated
 from planner.speed.drafting import BatchSpeculation, head_model, speculate_together
-from planner.verdict import as_if
 
 HEAD = "head"
 """In place of a draft model's name: the model's own prediction layers, else a head like its last layer."""
@@ -140,7 +140,7 @@ def _trade(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json([asdict(point) for point in points]))
     else:
-        from planner.drafting_text import draft_points_text
+        from planner.text.drafting import draft_points_text
 
         print(draft_points_text(points, arguments.batch))
         if (together := at_once(plain.deployment, arguments.batch)).waiting:
@@ -156,7 +156,7 @@ def _alone(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(result))
     else:
-        from planner.drafting_text import speculation_text
+        from planner.text.drafting import speculation_text
 
         print(speculation_text(result))
     return DONE
@@ -169,7 +169,7 @@ def _together(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(to_json(asdict(result) | {"warnings": warnings}))
     else:
-        from planner.drafting_text import batch_speculation_text
+        from planner.text.drafting import batch_speculation_text
 
         print(batch_speculation_text(result, warnings, memory.fits, same_words))
     return DONE if memory.fits else DOES_NOT_FIT

@@ -1,8 +1,8 @@
 import argparse
 from dataclasses import asdict, replace
 
-from planner.answer import answer, beyond_model
-from planner.choices import choose
+from planner.answers.answer import answer, beyond_model
+from planner.answers.verdict import as_if
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import (
@@ -14,11 +14,11 @@ from planner.commands.options import (
 from planner.commands.pace import add_pace, check_host_memory, speed_engine, unused_in_speed
 from planner.errors import PlannerError
 from planner.export import to_json
+from planner.inputs.choices import choose
 from planner.paced import paced
 from planner.speed.alone import AloneAnswer, speed_alone
 from planner.speed.answer import SpeedAnswer, speed
 from planner.speed.busy import Busy, busy
-from planner.verdict import as_if
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,11 +95,11 @@ def _print(result: SpeedAnswer | AloneAnswer, as_json: bool, fits: bool, served:
     if as_json:
         print(to_json(asdict(result) | {"busy": served}))
     elif isinstance(result, SpeedAnswer):
-        from planner.performance_text import speed_text
+        from planner.text.performance import speed_text
 
         print(speed_text(result, fits, served))
     else:
-        from planner.performance_text import alone_text
+        from planner.text.performance import alone_text
 
         print(alone_text(result, fits))
     return DONE if fits else DOES_NOT_FIT

@@ -2,18 +2,18 @@
 
 import argparse
 
-from planner.answer import beyond_model
+from planner.answers.answer import beyond_model
 from planner.batching.server import Schedule
 from planner.batching.step_time import StepTime, affine_step_time
 from planner.batching.trace import Trace, longest_tokens
+from planner.catalogue.performance_presets import find_request_set
 from planner.commands.options import choices_from
 from planner.commands.pace import speed_engine
 from planner.commands.shape import server_wish
 from planner.errors import PlannerError
-from planner.performance_presets import find_request_set
 from planner.records import dataclass
-from planner.served import USUAL_SLOTS, mean_tokens, served
-from planner.server_shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
+from planner.serving.served import USUAL_SLOTS, mean_tokens, served
+from planner.serving.shape import BLOCK_TOKENS, ServerShape, check_whole_prompts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 import argparse
 from pathlib import Path
 
-from planner.cli_text import table_text
 from planner.commands import DONE
 from planner.commands.exports import add_format, rows_as, write
 from planner.commands.given import Unused
@@ -13,8 +12,9 @@ from planner.commands.options import (
     unused_quantize,
     unused_storage,
 )
-from planner.table import TableRow, as_row, table
-from planner.table_words import as_markdown
+from planner.finding.table import TableRow, as_row, table
+from planner.text.plan import table_text
+from planner.text.table import as_markdown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

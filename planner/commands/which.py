@@ -2,9 +2,7 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from planner import which
-from planner.answer import answer
-from planner.choices import Choices, choose
+from planner.answers.answer import answer
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused
 from planner.commands.options import (
@@ -19,9 +17,11 @@ from planner.commands.options import (
 )
 from planner.errors import PlannerError
 from planner.export import Row, to_json
-from planner.model_files import load_model
+from planner.finding import which
+from planner.finding.which_rows import device_row, file_row, model_row, pick_row
+from planner.inputs.choices import Choices, choose
+from planner.inputs.model_files import load_model
 from planner.tried_formats import default_weights
-from planner.which_rows import device_row, file_row, model_row, pick_row
 
 SHOWN = 15
 NOTHING = "Nothing in the presets does this; ask for less context or fewer users."
@@ -94,9 +94,9 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 
 
 def _files(arguments: argparse.Namespace) -> int:
-    from planner.downloads import hub_note
-    from planner.quality import unlike
-    from planner.which_text import best_file, file_sentence, file_title, to_take
+    from planner.catalogue.downloads import hub_note
+    from planner.catalogue.quality import unlike
+    from planner.text.which import best_file, file_sentence, file_title, to_take
 
     choices = choices_from(arguments, weights=None)
     architecture = load_model(choices.model, choices.online)
@@ -119,7 +119,7 @@ def _files(arguments: argparse.Namespace) -> int:
 
 
 def _picks(arguments: argparse.Namespace) -> Sequence[Row]:
-    from planner.picks import larger_for, picks_for  # only for this question
+    from planner.finding.picks import larger_for, picks_for  # only for this question
 
     choices, weights = _asked(arguments)
     found = picks_for(choices, weights)
@@ -130,7 +130,7 @@ def _picks(arguments: argparse.Namespace) -> Sequence[Row]:
     elif not rows:
         print(NOTHING)
     else:
-        from planner.picks_text import picks_text
+        from planner.text.picks import picks_text
 
         print(picks_text(choices, found, larger))
     return rows

@@ -15,7 +15,6 @@ from planner.architecture import (
     distinct_layers,
 )
 from planner.deployment import MAX_TOKENS, Deployment
-from planner.engine_data import EngineSettings
 from planner.engines.base import Rank
 from planner.engines.compressed_blocks import block_spec, is_compressed, merge_blocks, most_bytes_for
 from planner.engines.forward_pass import Shape, activation_bytes, plain_shape, widest_shape
@@ -24,6 +23,7 @@ from planner.engines.split import split_heads
 from planner.kv_cache import KVCacheSpec, merge_specs, mixer_spec
 from planner.line_item import Basis, Kind, LineItem
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 from planner.units import GIB
 
 CONV = "conv"

@@ -5,10 +5,10 @@ from dataclasses import replace
 from importlib import import_module
 
 from planner import presets
-from planner.choices import Choices, Chosen, choose
 from planner.deployment import Deployment
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch.base import Launch
 from planner.launch.several import several_notes
 from planner.launch.spelling import STANDS_FOR

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from planner.choices import Choices
+from planner.catalogue.downloads import hub_id
 from planner.deployment import Deployment
-from planner.downloads import hub_id
 from planner.draft import EAGLE, MTP, NGRAM, Draft
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices
 
 HEAD = "EAGLE-HEAD"
 """Stands for the checkpoint of a head: there is one for each model, trained for it."""

@@ -1,11 +1,11 @@
 """The GGUF file that llama.cpp and Ollama load: its name, where it is had, and how it is made where nobody has it."""
 
 from planner import format_presets
-from planner.checkpoint_ids import identify
-from planner.choices import Choices
+from planner.catalogue.checkpoint_ids import identify
+from planner.catalogue.downloads import hub_id, pulled
 from planner.deployment import Deployment
-from planner.downloads import hub_id, pulled
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices
 
 ENDING = ".gguf"
 

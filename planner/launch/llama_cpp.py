@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat, zip_longest
 
-from planner.choices import Choices, Chosen, choose
+from planner.catalogue.downloads import gguf_repository
 from planner.deployment import Deployment
-from planner.downloads import gguf_repository
 from planner.draft import NGRAM, Draft
-from planner.engine_setting import ints_text, parse_ints
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch.base import Launch, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
 from planner.launch.gguf import download, file_name, is_file, made_from_checkpoint, named_file, named_repository
@@ -34,6 +33,7 @@ from planner.launch.llama_cpp_words import (
     cache_type,
 )
 from planner.launch.pasted import arguments, ignored
+from planner.settings.setting import ints_text, parse_ints
 from planner.units import MIB
 
 _MAX_DIGITS = 15

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.choices import Choices, Chosen
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import left_out
 from planner.launch.pasted import arguments, ignored

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.choices import Choices, Chosen
-from planner.downloads import OF_THE_HUB, of_the_hub, pull_name
+from planner.catalogue.downloads import OF_THE_HUB, of_the_hub, pull_name
 from planner.engines.llama_cpp.options import options
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import left_out
 from planner.launch.gguf import file_name, is_file, made_from_checkpoint, named_file, named_repository

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 
-from planner.checkpoint_ids import identify
-from planner.choices import Choices
-from planner.downloads import pulled
+from planner.catalogue.checkpoint_ids import identify
+from planner.catalogue.downloads import pulled
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices
+from planner.inputs.model_files import load_model
 from planner.launch import several
 from planner.launch.base import words_of
-from planner.model_files import load_model
 from planner.units import shorten
 
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]{0,5}$")

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, Draft
-from planner.engine_data import EngineSettings
 from planner.engines.sglang.options import tp_size
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
 from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
+from planner.settings.data import EngineSettings
 from planner.shares import attends_apart
 
 COMMAND = ["python", "-m", "sglang.launch_server"]

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from planner import presets
-from planner.choices import Choices, Chosen
+from planner.catalogue.downloads import checkpoint_id, hub_id, stored_as
 from planner.deployment import Deployment
-from planner.downloads import checkpoint_id, hub_id, stored_as
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import known_name, option_of
 from planner.records import dataclass
 

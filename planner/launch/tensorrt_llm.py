@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, MTP, NGRAM, Draft
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import (
     MAX_COMMAND_CHARACTERS,
     Launch,

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import NGRAM
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import draft_checkpoint, draft_notes, left_out
 from planner.launch.spelling import FULL, checkpoint_notes, halved_by, loaded, of_checkpoint

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from planner.choices import Choices, Chosen
 from planner.deployment import Deployment
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored

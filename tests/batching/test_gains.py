@@ -15,7 +15,10 @@ from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
 from planner.batching.targets import Target, saturated, sustained
 from planner.batching.trace import Lengths, Trace, synthetic_trace
-from planner.batching_text import (
+from planner.catalogue.performance_presets import find_request_set
+from planner.cli import main
+from planner.serving.served import USUAL_SLOTS
+from planner.text.batching import (
     coming_sentence,
     gain_words,
     pool_sentence,
@@ -27,10 +30,7 @@ from planner.batching_text import (
     time_words,
     times,
 )
-from planner.cli import main
-from planner.performance_presets import find_request_set
-from planner.queue_text import limits_sentence, pauses_sentence, pauses_title
-from planner.served import USUAL_SLOTS
+from planner.text.queue import limits_sentence, pauses_sentence, pauses_title
 
 METHOD = Path(__file__).parents[2] / "planner" / "METHOD.md"
 STEPS = affine_step_time(slots=2, fixed_s=1.0)

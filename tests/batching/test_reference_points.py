@@ -15,9 +15,9 @@ from planner.batching.server import Schedule, Server, Tier
 from planner.batching.simulate import simulate
 from planner.batching.step_time import affine_step_time
 from planner.batching.trace import Lengths, Trace, poisson_arrivals, shuffled_trace, synthetic_trace
+from planner.catalogue.performance_presets import find_request_set
 from planner.errors import PlannerError
 from planner.paging import block_steps, mean_last_block_waste, token_steps
-from planner.performance_presets import find_request_set
 
 SEEDS = range(300)
 ONE_SECOND_STEPS = affine_step_time(slots=8, fixed_s=1.0)

@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
-from planner.choices import Choices, choose
 from planner.cost import cost
-from planner.cost_text import money
+from planner.inputs.choices import Choices, choose
 from planner.paced import paced
+from planner.text.cost import money
 from tests.browser.conftest import OpenPage
 from tests.browser.pages import LOOKS, met_labels, settle
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import OpenPage
 from tests.browser.pages import WIDTHS, settle, upload
 from tests.browser.test_plan import sidebar, title
-from tests.test_log_report import FAILED
+from tests.startups.test_report import FAILED
 
 PRINTED = "\x1b[32m" + FAILED.replace("\n", "\x1b[0m\r\n\x1b[32m")
 

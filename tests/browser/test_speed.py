@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from planner.choices import Choices, choose
+from planner.inputs.choices import Choices, choose
 from planner.paced import paced
 from planner.speed.answer import knee_users
 from tests.browser.conftest import OpenPage

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import answer
+from planner.answers.answer import answer
 from planner.architecture import Architecture
 from planner.budget import prepare
-from planner.choices import Choices, choose
 from planner.engines.compressed_blocks import BlockSpec, most_bytes_for
+from planner.inputs.choices import Choices, choose
 from planner.presets import find_model, knowledge, load_preset
 from planner.readers.hf_config import read_config
 

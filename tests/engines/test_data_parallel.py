@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
 from planner.formats import Role
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch, parse_launch
 from tests.builders import attention, latent, layer, linear, model
 

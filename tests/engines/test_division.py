@@ -7,13 +7,13 @@ import pytest
 
 from planner import presets
 from planner.advice import fixes
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture, Attention, LatentAttention, Tensor, distinct_layers
-from planner.choices import Choices, choose
 from planner.errors import PlannerError, UnevenSplit
 from planner.format_presets import formats
 from planner.formats import Role
-from planner.offers import find_offers
+from planner.inputs.choices import Choices, choose
+from planner.serving.offers import find_offers
 from planner.shares import even
 from planner.weights import tensor_bytes
 from tests.builders import BF16, attention, latent, layer, model

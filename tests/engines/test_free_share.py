@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture
-from planner.choices import Choices, choose
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.units import GIB, MIB
 from tests.builders import attention, latent, layer, linear, model, state
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from planner import presets
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
 from planner.cli import main
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Kind
 from planner.units import GIB, MIB
 

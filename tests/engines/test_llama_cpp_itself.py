@@ -11,8 +11,8 @@ from threading import Timer
 
 import pytest
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Kind
 from planner.units import MIB
 from tests.engines.tiny_indexer import write_indexed

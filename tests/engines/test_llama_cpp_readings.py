@@ -3,7 +3,7 @@
 import pytest
 
 from planner.budget import budget_for, prepare
-from planner.choices import Choices, choose
+from planner.inputs.choices import Choices, choose
 from planner.units import MIB
 from tests.llama_cpp_readings import Reading, readings
 

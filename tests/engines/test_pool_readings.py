@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from planner.answer import Answer
-from planner.answer_figures import room_bytes
+from planner.answers.answer import Answer
+from planner.answers.figures import room_bytes
 from planner.line_item import Kind
 from planner.units import GIB
 from tests.pool_readings import ROUNDING_GIB, Reading, readings

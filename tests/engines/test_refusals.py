@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from planner import presets
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices, choose
 from tests.builders import attention, latent, layer, model
 from tests.shapes import gated_delta_net
 

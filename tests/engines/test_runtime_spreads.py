@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Basis, Kind
 from planner.units import MIB
 

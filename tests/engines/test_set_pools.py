@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
+from planner.answers.verdict import verdict
 from planner.budget import OUTSIDE, State
-from planner.choices import Choices, choose
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Kind
 from planner.rank_budget import REST_OF_POOL
 from planner.units import GIB, MIB
-from planner.verdict import verdict
 from tests.builders import attention, layer, linear, model
 
 # 4 layers keep 2 · 2 heads · 64 · 2 bytes = 512 a token: 2,048 bytes; blocks are 16 tokens in vLLM and 64 in LMDeploy.

@@ -2,11 +2,11 @@
 
 import pytest
 
-from planner.answer import Answer, answer
-from planner.answer_figures import room_bytes
-from planner.choices import Choices, choose
-from planner.log_choices import choices_from_log
+from planner.answers.answer import Answer, answer
+from planner.answers.figures import room_bytes
+from planner.inputs.choices import Choices, choose
 from planner.logs.read import read_log
+from planner.startups.choices import choices_from_log
 from planner.units import GIB
 
 # 0.5 is the share that the option names; the card is 100 GiB and nothing is gone before loading.

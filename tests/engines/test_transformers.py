@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture, Tensor
-from planner.choices import Choices, choose
 from planner.engines.forward_pass import activation_bytes, layer_cache_bytes, pass_bytes, plain_shape
 from planner.formats import Role
+from planner.inputs.choices import Choices, choose
 from planner.line_item import Basis, LineItem
 from planner.presets import load_preset
 from tests.builders import BF16, attention, latent, layer, model

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
+from planner.answers.verdict import verdict
 from planner.architecture import Architecture
 from planner.budget import State
-from planner.choices import Choices, choose
 from planner.errors import PlannerError
 from planner.formats import Role
+from planner.inputs.choices import Choices, choose
 from planner.line_item import LineItem
 from planner.presets import load_preset
 from planner.units import GIB
-from planner.verdict import verdict
 from tests.builders import attention, latent, layer, linear, model, state
 from tests.shapes import mamba2, mixed, shape
 

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from planner.answer import Answer
+from planner.answers.answer import Answer
 from planner.units import GIB
 from tests import pool_readings
 from tests.predictions import PERCENTILE, percentile

@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner.answer import answer
-from planner.choices import Choices, choose
+from planner.answers.answer import answer
+from planner.inputs.choices import Choices, choose
 from tests.shapes import shape
 
 

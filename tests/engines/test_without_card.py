@@ -6,18 +6,18 @@ import pytest
 
 from planner import presets
 from planner.advice import as_fit_chooses, fixes
-from planner.answer import Answer, answer
-from planner.choices import Choices, choose
+from planner.answers.answer import Answer, answer
 from planner.deployment import CPU
 from planner.errors import PlannerError
+from planner.finding.which import devices_for
+from planner.inputs.choices import Choices, choose
 from planner.launch import launch, parse_launch
-from planner.log_comparison import Match
-from planner.log_report import report_log
 from planner.logs.read import read_log
 from planner.presets import load_preset
+from planner.startups.comparison import Match
+from planner.startups.report import report_log
 from planner.tried_formats import default_weights, engines_on
 from planner.units import GIB
-from planner.which import devices_for
 
 LAPTOP = Choices(model="llama-3.1-8b", device="cpu-16gb", engine="llama_cpp", weights="q4_k_m", context=8_192)
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from planner import presets
-from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.log_report import LogReport, report_log
-from planner.log_try import Failed
-from planner.log_words import log_title, said_once
+from planner.inputs.choices import Choices
 from planner.logs.read import FORMATS, read_log
+from planner.startups.report import LogReport, report_log
+from planner.startups.trial import Failed
+from planner.startups.words import log_title, said_once
 from planner.units import MIB
 
 NOTHING = Choices(model="", engine="")

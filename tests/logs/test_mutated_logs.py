@@ -3,16 +3,16 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.choices import Choices
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.log_report import report_log
-from planner.log_text import log_text
-from planner.log_words import difference_words, log_sentence, log_title, range_words, try_words
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import report_log
+from planner.startups.text import log_text
+from planner.startups.words import difference_words, log_sentence, log_title, range_words, try_words
 from tests.logs.test_wrapped_logs import LOGS
-from tests.test_log_report import FAILED
-from tests.test_would_start import HYBRID, LLAMA
+from tests.startups.test_report import FAILED
+from tests.startups.test_would_start import HYBRID, LLAMA
 
 LINES = "".join(
     (*LOGS.values(), FAILED, HYBRID.format(pool="1.86", request="4.19", longest=55664), LLAMA.format(free=9000))

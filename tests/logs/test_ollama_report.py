@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from planner.choices import Choices
-from planner.log_comparison import Match
-from planner.log_report import LogReport, report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.comparison import Match
+from planner.startups.report import LogReport, report_log
 
 EXAMPLES = Path(__file__).parents[2] / "ui" / "example_logs"
 LOG = (

@@ -2,12 +2,12 @@
 
 import pytest
 
-from planner.checkpoint_ids import identify
-from planner.choices import Choices
-from planner.log_report import LogReport, report_log
-from planner.log_text import log_text
-from planner.log_words import said_once
+from planner.catalogue.checkpoint_ids import identify
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import LogReport, report_log
+from planner.startups.text import log_text
+from planner.startups.words import said_once
 
 NOTHING = Choices(model="", engine="")
 POOL = "Available KV cache memory: 4.00 GiB\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import planner
-from planner.choices import Choices
-from planner.log_report import LogReport, report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import LogReport, report_log
 from tests.logs.test_public_excerpts import Excerpt, excerpts
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from planner.choices import Choices
-from planner.log_comparison import Compared
-from planner.log_report import LogReport, report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.comparison import Compared
+from planner.startups.report import LogReport, report_log
 from planner.units import GIB, MIB
 
 EXCERPTS = Path(__file__).parents[1] / "data" / "log_excerpts.toml"

@@ -1,9 +1,9 @@
 """Logs of several cards: ranks that share experts, stages, replicas of attention, and llama.cpp's cards together."""
 
-from planner.choices import Choices
-from planner.log_comparison import Compared, Match
-from planner.log_report import LogReport, report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.comparison import Compared, Match
+from planner.startups.report import LogReport, report_log
 from planner.units import GIB, MIB
 from ui.log_form import card_words
 

@@ -1,8 +1,8 @@
 """Several models in one log: a draft beside its model, and one start for each that Ollama loads."""
 
-from planner.choices import Choices
-from planner.log_report import LogReport, report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import LogReport, report_log
 from planner.units import GIB
 
 NOTHING = Choices(model="", engine="")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from planner.engine_versions import parse_version
+from planner.settings.versions import parse_version
 from tests.vllm_readings import Reading
 
 CARD_GIB = "79.15"

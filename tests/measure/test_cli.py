@@ -18,7 +18,7 @@ from measure.pictures import lines
 from measure.records import Outcome, Record, append, read
 from measure.session import Result, report_markdown
 from measure.setup import Setup
-from planner.profile_files import load_profile
+from planner.inputs.profile_files import load_profile
 
 CACHE_SIZE = ["run", "cache-size", "--model", "smollm-135m", "--scale", "small", "--device", "cpu", "--dtype", "bf16"]
 

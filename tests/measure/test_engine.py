@@ -11,7 +11,7 @@ from measure.experiments import engine
 from measure.records import Case
 from measure.setup import Setup
 from planner.errors import PlannerError
-from planner.model_files import load_model
+from planner.inputs.model_files import load_model
 from planner.weights import parameters
 from tests.measure.trial import record_of, trial
 

@@ -12,9 +12,9 @@ from measure.calibrate import calibrate, default_name, keep, profile_of
 from measure.fitting import LEAST_TIMED, line, measured_items, measured_speed
 from measure.records import Outcome, Record, append
 from planner.errors import PlannerError
+from planner.inputs.profile_files import SHIPPED, find_profile, load_profile
 from planner.measurements import MeasuredPass
 from planner.preset_files import PRESETS
-from planner.profile_files import SHIPPED, find_profile, load_profile
 from planner.units import GIB
 
 CONDITIONS = {

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from planner.errors import UnknownName
-from planner.format_choices import choose_weights
 from planner.formats import Role
+from planner.inputs.format_choices import choose_weights
 from planner.readers.quantization import layouts
 from planner.readers.quantization.named import named_format
 from tests.readers.quantized import ELEMENTS, KINDS, MIXTURE, TINY, layer_bytes, modelopt, read

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import mean
 
-from planner import performance_presets
 from planner.batching.continuous import ContinuousServer
 from planner.batching.run import Run
 from planner.batching.server import Schedule, Server
 from planner.batching.step_time import TICKS_PER_S
 from planner.batching.trace import Trace
+from planner.catalogue import performance_presets
 from planner.speed.answer import prompt_seconds, step_time
 from planner.speed.constants import SpeedConstants
 from planner.speed.operations import has_experts

@@ -4,7 +4,7 @@ measured on."""
 import json
 from collections.abc import Sequence
 
-from planner import performance_presets
+from planner.catalogue import performance_presets
 from planner.speed.constants import SpeedConstants
 from tests.speed_readings.fitting import SEVERAL, fitted
 from tests.speed_readings.prefill import NUMBERS, prompts_of

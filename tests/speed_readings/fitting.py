@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from planner import performance_presets
+from planner.catalogue import performance_presets
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import calibrate, fit
 from tests.speed_readings.reading import Group, Reading, by_rig, error

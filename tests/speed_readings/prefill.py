@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
 
-from planner import format_presets, performance_presets, presets
+from planner import format_presets, presets
+from planner.catalogue import performance_presets
 from planner.speed.constants import SpeedConstants, parts
 from planner.speed.rates import arithmetic_of
 from tests.speed_readings.bench import prefill_readings

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from planner import performance_presets
+from planner.catalogue import performance_presets
 from tests.speed_readings.fitting import Result, fitted
 from tests.speed_readings.prefill import FEW, unseen_prompts
 from tests.speed_readings.reading import Group, Reading, Unseen, error, factor, range_for

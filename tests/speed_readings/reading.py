@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from planner import performance_presets
-from planner.choices import Choices, choose
-from planner.links import find_link
+from planner.catalogue import performance_presets
+from planner.catalogue.links import find_link
+from planner.inputs.choices import Choices, choose
 from planner.speed.constants import SpeedConstants
 from planner.speed.fit import Measured, predicted_s
 from planner.speed.work import Model, prepare_speed

@@ -1,6 +1,6 @@
 """Servers: the time of a step from the time between tokens, alone or with a cache that grows."""
 
-from planner import performance_presets
+from planner.catalogue import performance_presets
 from planner.speed.fit import Measured
 from planner.speed.operations import has_experts
 from planner.speed.work import Model, Work, decode_work, kv_bytes_read

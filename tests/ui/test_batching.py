@@ -10,13 +10,13 @@ from planner.batching.gains import ASSUMPTIONS, gain
 from planner.batching.outcome import Bar, Queue
 from planner.batching.targets import Target
 from planner.batching.trace import Lengths, synthetic_trace
-from planner.batching_text import cluster_sentence, cluster_title, option_name, requests_words
-from planner.choices import Choices
+from planner.catalogue.performance_presets import find_request_set
 from planner.cli import main
-from planner.performance_presets import find_request_set
-from planner.server_shape import ShapeWish
-from planner.serving import serving_options
-from planner.serving_question import ServingQuestion
+from planner.inputs.choices import Choices
+from planner.serving.question import ServingQuestion
+from planner.serving.shape import ShapeWish
+from planner.serving.ways import serving_options
+from planner.text.batching import cluster_sentence, cluster_title, option_name, requests_words
 from planner.units import format_seconds
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts

@@ -3,8 +3,8 @@
 import pytest
 
 from planner.cache_comparison import crossing
-from planner.format_choices import choose_weights
 from planner.format_presets import formats
+from planner.inputs.format_choices import choose_weights
 from planner.multiply_accumulates import cache_arithmetic
 from planner.presets import load_preset
 from tests.ui.conftest import OpenApp, words
@@ -127,7 +127,7 @@ def test_the_crossing_is_marked_where_the_lines_meet() -> None:
 
 
 def test_layers_that_grow_are_told_from_those_that_do_not() -> None:
-    from planner.layer_kinds import layer_kinds
+    from planner.answers.layer_kinds import layer_kinds
 
     rows = [row for row in values(layer_bars(layer_kinds(load_preset("gemma-3-27b"), BF16, BF16, 8_192))) if row]
     assert [row["layer"] for row in rows if row["growth"] == "grows"] == [5, 11, 17, 23, 29, 35, 41, 47, 53, 59]

@@ -5,11 +5,11 @@ from typing import Any
 import altair as alt
 import pytest
 
-from planner.answer import Answer, answer
+from planner.answers.answer import Answer, answer
+from planner.answers.card import segments
 from planner.budget import prepare
-from planner.card import segments
-from planner.choices import Choices, Chosen, choose
 from planner.frontier import Frontier, frontier
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.units import GIB
 from ui import colours
 from ui.charts import card_bar, frontier_chart

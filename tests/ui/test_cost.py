@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
-from planner.cost_text import asked_price, money
+from planner.text.cost import asked_price, money
 from planner.units import format_figure
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts

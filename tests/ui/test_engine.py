@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answer import answer
+from planner.answers.answer import answer
 from planner.budget import Case
-from planner.choices import Choices, choose
 from planner.engine_comparison import compare_engines
 from planner.engines import ENGINES
+from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS, launch, parse_launch
 from planner.spread import spread
 from tests.ui.conftest import OpenApp, words

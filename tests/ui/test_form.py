@@ -4,9 +4,9 @@ import argparse
 
 import pytest
 
-from planner.choices import Choices, choose
 from planner.commands.plan import add_arguments
 from planner.formats import NumberFormat
+from planner.inputs.choices import Choices, choose
 from ui import form
 from ui.address import in_address, read_address
 from ui.examples import EXAMPLES

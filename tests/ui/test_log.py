@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.choices import Choices
-from planner.log_report import report_log
+from planner.inputs.choices import Choices
 from planner.logs.read import read_log
+from planner.startups.report import report_log
 from tests.engines.test_without_card import OLLAMA_LOG
-from tests.test_log_report import FAILED, NOTHING_GIVEN
+from tests.startups.test_report import FAILED, NOTHING_GIVEN
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_own_config import LLAMA
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.custom import to_text
 from planner.errors import PlannerError
+from planner.inputs.custom import to_text
 from planner.presets import find_model, load_preset
 from tests.readers import gguf_files
 from tests.readers.gguf_files import BLOCK

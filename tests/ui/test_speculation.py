@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from planner.choices import Choices
 from planner.cli import main
 from planner.draft_trade import DraftWish, draft_points
+from planner.inputs.choices import Choices
 from planner.speed.draft_map import alone_map, over_users
-from tests.test_draft_map import DRAFTING
+from tests.speed.test_draft_map import DRAFTING
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from planner.cli import main
-from planner.cost_text import money
 from planner.speed.names import engine_name
 from planner.speed.sweeps import by_users, drawn_users, phases
+from planner.text.cost import money
 from planner.units import format_figure, format_seconds
-from tests.test_speed_sweeps import CONSTANTS, MODEL
+from tests.speed.test_sweeps import CONSTANTS, MODEL
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values

@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.bands import Show
-from planner.choices import Choices
-from planner.table import table
+from planner.finding.bands import Show
+from planner.finding.table import table
+from planner.inputs.choices import Choices
 from tests.ui.conftest import OpenApp, words
 from ui.export import to_png, to_svg
 from ui.heat_table import heat_table, legend

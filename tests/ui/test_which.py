@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from planner.choices import Choices
+from planner.catalogue.downloads import OF_THE_HUB
 from planner.cli import main
-from planner.downloads import OF_THE_HUB
-from planner.picks import picks_for
-from planner.picks_text import get_command, pick_title
+from planner.finding.picks import picks_for
+from planner.inputs.choices import Choices
+from planner.text.picks import get_command, pick_title
 from planner.tried_formats import default_weights
 from tests.ui.conftest import OpenApp, words
 

@@ -6,7 +6,10 @@ import streamlit as st
 
 from planner.batching.outcome import Outcome, work_share
 from planner.batching.server import Schedule
-from planner.batching_text import (
+from planner.catalogue.performance_presets import find_request_set
+from planner.errors import PlannerError
+from planner.serving.shape import BLOCK_TOKENS, ServerShape, shape_as_set
+from planner.text.batching import (
     coming_sentence,
     rate_figure,
     rate_unit,
@@ -14,10 +17,7 @@ from planner.batching_text import (
     schedules_title,
     time_words,
 )
-from planner.errors import PlannerError
-from planner.performance_presets import find_request_set
-from planner.queue_text import limits_sentence, overrun_title
-from planner.server_shape import BLOCK_TOKENS, ServerShape, shape_as_set
+from planner.text.queue import limits_sentence, overrun_title
 from planner.units import counted, format_seconds
 from ui import page
 from ui.batch_commands import simulate_command

@@ -4,6 +4,7 @@ import shlex
 
 import streamlit as st
 
+from planner.answers.explain import cache_terms
 from planner.architecture import Architecture
 from planner.cache_comparison import (
     REAL_MODELS,
@@ -15,7 +16,10 @@ from planner.cache_comparison import (
     head_variants,
     shared_tokens,
 )
-from planner.cache_text import (
+from planner.inputs.choices import Chosen
+from planner.multiply_accumulates import cache_arithmetic, head_width
+from planner.presets import find_model, load_preset
+from planner.text.cache import (
     arithmetic_sentence,
     cost_sentence,
     crossing_sentence,
@@ -24,10 +28,6 @@ from planner.cache_text import (
     in_words,
     shared_sentence,
 )
-from planner.choices import Chosen
-from planner.explain import cache_terms
-from planner.multiply_accumulates import cache_arithmetic, head_width
-from planner.presets import find_model, load_preset
 from planner.units import format_bytes, format_rate
 from ui import fields, form, page
 from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.answer_words import if_it_did
+from planner.answers.words import if_it_did
+from planner.catalogue.performance_presets import power_share
 from planner.cost import SECONDS_PER_HOUR, Cost, cost
 from planner.cost_sweep import cost_over_users
-from planner.cost_text import cost_sentence, cost_title, energy_sentence, energy_title, money
 from planner.energy import Power, device_power, stated_power
 from planner.errors import PlannerError
-from planner.performance_presets import power_share
 from planner.speed.busy import busy
 from planner.speed.sweeps import drawn_users, pace_at
-from planner.speed_text import count_users, two_paces
+from planner.text.cost import cost_sentence, cost_title, energy_sentence, energy_title, money
+from planner.text.speed import count_users, two_paces
 from planner.units import format_figure
 from ui import fields, page
 from ui.cost_charts import users_price_chart

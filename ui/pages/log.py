@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.choices import choose
-from planner.downloads import checkpoint_id, hub_id
+from planner.catalogue.downloads import checkpoint_id, hub_id
+from planner.inputs.choices import choose
 from planner.launch import launch
 from planner.launch.spelling import stand_in
-from planner.log_failures import failure_words
-from planner.log_lacks import COUNTED_BY, Lack
-from planner.log_report import LogReport, report_log
-from planner.log_try import Try
-from planner.log_words import log_sentence, log_title, said_once, tries_words, try_words
 from planner.logs.readings import Readings
+from planner.startups.failures import failure_words
+from planner.startups.lacks import COUNTED_BY, Lack
+from planner.startups.report import LogReport, report_log
+from planner.startups.trial import Try
+from planner.startups.words import log_sentence, log_title, said_once, tries_words, try_words
 from ui import log_form, log_input, log_profiles, page
 from ui.log_form import card_words, model_title
 from ui.log_profiles import PLAN, TRIED, take, taken

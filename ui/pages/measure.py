@@ -12,8 +12,8 @@ from measure.libraries import INSTALL, SIZE, missing
 from measure.options import ENGINE
 from measure.records import output_folder
 from measure.results import EVERYTHING, quick_seconds, results
-from planner.choices import Choices
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices
 from ui import fields, measure_results, measure_run, page
 from ui.measure_words import duration, end_words, hardware_line, hardware_title, others_line
 from ui.option_words import in_fields

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from planner.answer import Answer
-from planner.cache_text import in_words
-from planner.cache_words import attention_words
-from planner.choices import Chosen
+from planner.answers.answer import Answer
+from planner.answers.cache_words import attention_words
+from planner.catalogue.model_facts import RoleFact, loaded_sum, published_sentence, published_terms, role_facts
+from planner.catalogue.second_sources import confirmed_by
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
-from planner.model_facts import RoleFact, loaded_sum, published_sentence, published_terms, role_facts
+from planner.inputs.choices import Chosen
 from planner.presets import ModelPreset, find_model
-from planner.second_sources import confirmed_by
+from planner.text.cache import in_words
 from planner.units import format_bytes, format_parameters, format_rate
 from ui import own_config, page
 from ui.html_table import html_table

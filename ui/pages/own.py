@@ -6,10 +6,11 @@ from typing import Any
 import streamlit as st
 
 from planner import presets
+from planner.answers.cache_words import attention_words
+from planner.answers.inspection import inspect_model
 from planner.architecture import Architecture
-from planner.cache_text import in_words
-from planner.cache_words import attention_words
-from planner.custom import (
+from planner.errors import PlannerError
+from planner.inputs.custom import (
     MAIN_KEYS,
     MAX_CHARACTERS,
     custom_text,
@@ -19,10 +20,9 @@ from planner.custom import (
     split_config,
     to_text,
 )
-from planner.errors import PlannerError
-from planner.inspection import inspect_model
 from planner.readers.json_text import parse_json
 from planner.readers.nominal import NOMINAL_KEY
+from planner.text.cache import in_words
 from planner.units import format_rate
 from planner.weights import parameters
 from ui import form, own_config, page

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from planner.advice import Fix, fixes
-from planner.answer import Answer
-from planner.answer_figures import beyond_limit, one_user_tokens
-from planner.answer_words import asked
+from planner.answers.answer import Answer
+from planner.answers.card import driver_keeps_bytes, segments
+from planner.answers.figures import beyond_limit, one_user_tokens
+from planner.answers.words import asked
 from planner.budget import prepare
-from planner.card import driver_keeps_bytes, segments
-from planner.choices import Choices, Chosen
 from planner.deployment import Device
 from planner.frontier import frontier
+from planner.inputs.choices import Choices, Chosen
 from planner.line_item import Basis
 from planner.pulled_file import pulled_instead
 from planner.units import format_bytes, format_rate, words_for_tokens

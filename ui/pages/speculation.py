@@ -6,23 +6,15 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.answer import draft_warnings
-from planner.answer_words import if_it_did
-from planner.choices import choose_draft
+from planner.answers.answer import draft_warnings
+from planner.answers.words import if_it_did
+from planner.catalogue.performance_presets import speculation_overhead
+from planner.catalogue.published_drafts import MODEL
 from planner.draft import Draft
 from planner.draft_trade import draft_model
 from planner.errors import PlannerError
-from planner.performance_presets import speculation_overhead
-from planner.published_drafts import MODEL
+from planner.inputs.choices import choose_draft
 from planner.speculation import speculate
-from planner.speculation_text import (
-    WHAT_A_DRAFT_IS,
-    alone_sentence,
-    if_words_were_same,
-    speedup_range,
-    together_sentence,
-    verdict_title,
-)
 from planner.speed.draft_map import (
     Drafting,
     alone_map,
@@ -31,6 +23,14 @@ from planner.speed.draft_map import (
     together_map,
 )
 from planner.speed.drafting import BatchSpeculation
+from planner.text.speculation import (
+    WHAT_A_DRAFT_IS,
+    alone_sentence,
+    if_words_were_same,
+    speedup_range,
+    together_sentence,
+    verdict_title,
+)
 from planner.units import format_figure
 from ui import page
 from ui.draft_fields import COST, kind_field, sibling_field, sliders

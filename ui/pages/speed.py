@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from planner.choices import Choices
 from planner.cost import cost
-from planner.cost_text import cost_sentence, cost_title
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices
 from planner.speed.alone import speed_alone
 from planner.speed.answer import SpeedAnswer, speed
 from planner.speed.busy import Busy, busy
@@ -16,7 +15,8 @@ from planner.speed.sweeps import (
     fast_enough_users,
 )
 from planner.speed.work import no_arithmetic
-from planner.speed_text import (
+from planner.text.cost import cost_sentence, cost_title
+from planner.text.speed import (
     alone_sentence,
     alone_title,
     rate_range,

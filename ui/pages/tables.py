@@ -6,13 +6,13 @@ from html import escape
 
 import streamlit as st
 
-from planner.bands import Show, cell_text
-from planner.choices import Choices
 from planner.errors import PlannerError
-from planner.named_cards import choose_device
-from planner.table import TableRow, as_row, table
-from planner.table_words import as_markdown, notes, reading
-from planner.table_words import heading as table_heading
+from planner.finding.bands import Show, cell_text
+from planner.finding.table import TableRow, as_row, table
+from planner.inputs.choices import Choices
+from planner.inputs.named_cards import choose_device
+from planner.text.table import as_markdown, notes, reading
+from planner.text.table import heading as table_heading
 from planner.units import format_bytes, format_size, parse_bytes
 from ui import colours, fields, form, own_config, page
 from ui.export import download_buttons

@@ -5,19 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from planner.answer import Answer
-from planner.choices import Choices, choose_cards
+from planner.answers.answer import Answer
+from planner.catalogue.downloads import hub_note
+from planner.catalogue.native_files import tried_names
+from planner.catalogue.quality import LIMITS
 from planner.deployment import CPU, Device
-from planner.downloads import hub_note
 from planner.errors import PlannerError
+from planner.finding.which import Match, devices_for, files_for
 from planner.formats import CHECKPOINT
-from planner.native_files import tried_names
+from planner.inputs.choices import Choices, choose_cards
 from planner.presets import devices
-from planner.quality import LIMITS
-from planner.tried_formats import default_weights, how_to_get
-from planner.units import format_bytes, format_size
-from planner.which import Match, devices_for, files_for
-from planner.which_text import (
+from planner.text.which import (
     best_file,
     card_sentence,
     card_title,
@@ -25,6 +23,8 @@ from planner.which_text import (
     file_title,
     to_take,
 )
+from planner.tried_formats import default_weights, how_to_get
+from planner.units import format_bytes, format_size
 from ui import fields, page, which_table
 from ui.option_words import in_fields
 from ui.pick_section import models_section

@@ -2,10 +2,10 @@
 
 from planner.architecture import Architecture, Attention, CompressedAttention
 from planner.deployment import Deployment
-from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 
 PLACEMENT = frozenset(("n_gpu_layers", "n_cpu_moe", "cpu_moe", "cpu_moe_layers", "tensor_split"))
 """Settings of what lies on cards: with any of them given --fit leaves everything as it is."""

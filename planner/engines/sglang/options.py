@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from planner.deployment import Deployment
-from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 from planner.shares import attends_apart
 from planner.units import MIB
 

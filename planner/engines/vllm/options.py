@@ -3,9 +3,9 @@
 from typing import Any
 
 from planner.deployment import Deployment, Device
-from planner.engine_data import EngineSettings
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 from planner.units import GIB
 
 

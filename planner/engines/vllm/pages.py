@@ -18,12 +18,12 @@ from planner.architecture import (
     distinct_layers,
 )
 from planner.deployment import Deployment
-from planner.engine_data import EngineSettings
 from planner.engines.split import heads_on_rank
 from planner.engines.vllm.options import Options
 from planner.errors import PlannerError
 from planner.formats import NumberFormat
 from planner.records import dataclass
+from planner.settings.data import EngineSettings
 
 FULL, SLIDING, CHUNKED, STATE = "full attention", "sliding window", "chunked attention", "state"
 INDEXED = "indexed"

@@ -1,0 +1,1 @@
+"""What presets/ knows beside architectures: speeds, quality, published drafts, names and where files are had."""

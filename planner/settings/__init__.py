@@ -1,0 +1,1 @@
+"""An engine's options and rules by version, as ``presets/engines/`` has them and a user sets them."""

@@ -1,0 +1,1 @@
+"""An engine's start beside the plan for it: the readings of its log, what explains them, and what would start."""

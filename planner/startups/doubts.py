@@ -1,0 +1,132 @@
+"""Why a plan may not be of the start in the log: figures that both have, and that differ by more than rounding."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from planner.answers.answer import answer
+from planner.budget import plan
+from planner.calibration import CalibrationProfile
+from planner.inputs.choices import Chosen
+from planner.logs.devices import LLAMA_CPP
+from planner.logs.readings import ALLOCATED, CACHE, Start
+from planner.startups.comparison import Compared
+from planner.units import format_bytes
+
+SAME_REQUEST = 0.02
+"""The log's and the plan's bytes of one request differ by less where both mean the same model and flags."""
+SAME_WEIGHTS = 0.7
+"""Of the log's and the plan's weights the smaller is more of the larger where both mean one format and one split."""
+CACHE_RATIO = 1.8
+"""A cache of half the bits holds up to twice the tokens, less what states and padding take."""
+ALONE = "only what follows from the log's own figures is shown"
+
+
+def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
+    """Why the planner's own changes are not shown: *chosen* is of something else than *start*; empty where it is not.
+
+    *rows* are the readings of *start* beside what is predicted for *chosen*.
+    """
+    by_name = {row.name: row for row in rows}
+    return (
+        _other_weights(start, by_name.get("weights"))
+        or _other_request(start, by_name.get("request"))
+        or _other_cache(start, chosen)
+        or _other_cards(start, by_name.get("cache"))
+        or _other_format(start, by_name.get("pool_tokens"))
+    )
+
+
+def _other_weights(start: Start, row: Compared | None) -> str:
+    """The weights are those of another format, or of another part of the model."""
+    if row is None or not row.predicted or row.value <= 0:
+        return ""
+    if min(row.value, row.predicted) >= SAME_WEIGHTS * max(row.value, row.predicted):
+        return ""
+    where = "other layers or experts on the card" if start.engine in LLAMA_CPP else "another number of cards"
+    return (
+        f"The weights are {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
+        f"another format, or of {where}: give --weights, or --set with what it ran with; {ALONE}."
+    )
+
+
+def _other_request(start: Start, row: Compared | None) -> str:
+    """A failed start, whose engine counts another request than the plan does."""
+    if start.failure is None or row is None or row.unit != "bytes" or row.predicted is None:
+        return ""
+    printed = start.most("request")
+    rounding = 0 if printed is None else printed.step / 2
+    if abs(row.value - row.predicted) <= SAME_REQUEST * row.value + rounding:
+        return ""
+    return (
+        f"One request takes {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
+        f"something else: {ALONE}."
+    )
+
+
+def _other_cache(start: Start, chosen: Chosen) -> str:
+    """The same of llama.cpp, where it was the cache that no card had room for."""
+    asked = start.most("allocation")
+    if asked is None or start.engine not in LLAMA_CPP or start.settings.get(ALLOCATED) != CACHE:
+        return ""
+    budget = plan(chosen.architecture, chosen.deployment, chosen.workload)
+    requests = budget.rank.requests(chosen.workload.users)
+    most = max(rank.cache_bytes(chosen.workload.context_tokens, requests) for rank in budget.ranks)
+    if asked.value <= (1 + SAME_REQUEST) * most:
+        return ""
+    return (
+        f"It asked for {_size(asked.value)} of cache on one card, and the plan has {_size(most)}: give the context and "
+        f"the cards that it ran with; {ALONE}."
+    )
+
+
+def _other_cards(start: Start, row: Compared | None) -> str:
+    """llama.cpp had its cache in place, and that is not the plan's."""
+    if start.failure is None or start.engine not in LLAMA_CPP or row is None or not row.predicted:
+        return ""
+    if abs(row.value - row.predicted) <= SAME_REQUEST * row.predicted:
+        return ""
+    return (
+        f"The cache on cards is {_size(row.value)} by the log and {_size(row.predicted)} by the plan: give the context "
+        f"and the cards that it ran with; {ALONE}."
+    )
+
+
+def _other_format(start: Start, row: Compared | None) -> str:
+    """vLLM's printed pool holds far more tokens than the plan's cache: its numbers are smaller."""
+    pool = start.least("pool")
+    if start.engine != "vllm" or pool is None or pool.value <= 0 or row is None or not row.predicted:
+        return ""
+    if row.value < CACHE_RATIO * row.predicted:
+        return ""
+    return (
+        f"Its {_size(pool.value)} hold {row.value:,} tokens by the log and {row.predicted:,} by the plan, so the cache "
+        f"is of another format, such as 8 bit: give --kv-cache fp8; {ALONE}."
+    )
+
+
+def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:
+    """Why no change is sure: by the plan, with what was measured, there is room for the cache."""
+    if start.failure is None or start.failure.kind != "pool":
+        return ""
+    found = answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
+    if not found.fits:
+        return ""
+    return (
+        "By the plan there is room for the cache, so something takes memory that the log does not show, such as a "
+        "setting or another program: no change is sure."
+    )
+
+
+def went_on(start: Start) -> str:
+    """What LMDeploy does where its cache holds fewer tokens than were asked for: it starts, with those."""
+    cut = start.most("longest_start")
+    if start.engine != "lmdeploy" or cut is None or start.failure is not None:
+        return ""
+    return (
+        f"It started, and takes requests of up to {cut.value:,} tokens: a larger --cache-max-entry-count, or "
+        "--quant-policy 8 with half the bytes a token, makes room for longer ones."
+    )
+
+
+def _size(value: float) -> str:
+    return format_bytes(round(value))

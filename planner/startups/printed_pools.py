@@ -1,0 +1,147 @@
+"""Changes that follow from a log's own figures where nothing is left for the cache, or others hold the card."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from planner import presets
+from planner.logs.devices import LLAMA_CPP, cards
+from planner.logs.readings import Start
+from planner.startups.printed_figures import (
+    HIGH_SHARE,
+    LARGEST_SHARE,
+    MARGIN,
+    SHARES,
+    VLLM_SHARE,
+    change,
+    half_the_weights,
+    larger_share,
+    printed_share,
+    twice_the_cards,
+)
+from planner.startups.shortage import share_above, share_below
+from planner.startups.trial import ENGINE, Try
+from planner.units import GIB, format_bytes
+
+USUAL_SHARE = 0.85
+"""About what SGLang takes of a card by itself."""
+OF_WHAT_IS_FREE = ("sglang", "tensorrt_llm", "lmdeploy", *LLAMA_CPP)
+"""Engines that take no share of the whole card: what others hold is missing."""
+
+
+def pool_changes(start: Start) -> Iterator[Try]:
+    """Nothing is left for the cache."""
+    if start.engine == "sglang":
+        yield from _sglang(start)
+    elif start.engine == "vllm":
+        yield from _vllm(start)
+    share = printed_share(start)
+    if share is None or share >= USUAL_SHARE:
+        yield from twice_the_cards(start)
+
+
+def _sglang(start: Start) -> Iterator[Try]:
+    option, least = SHARES["sglang"], start.most("least_share")
+    if least is not None and (share := share_above(least.value + 2 * MARGIN)) <= LARGEST_SHARE:
+        said = f"{share:g} of the card for weights and cache: more than {least.value:g}, as the engine says"
+        yield change(said, f"{option} {share:g}", starts=False, says=ENGINE)
+        return
+    after, before_bytes, own = start.least("free_after_load"), _free_before(start), printed_share(start)
+    if after is not None and before_bytes:
+        # What loading leaves, less the part of what was free that is kept out of the pool, is the pool.
+        share = share_above(1 - after.value / before_bytes + 2 * MARGIN)
+        if share <= LARGEST_SHARE:
+            room = format_bytes(round(after.value - (1 - share) * before_bytes))
+            yield change(f"{share:g} of the card for weights and cache: {room} of cache", f"{option} {share:g}")
+    elif own is None or own < HIGH_SHARE:
+        share = HIGH_SHARE if own is None or own >= USUAL_SHARE else USUAL_SHARE
+        before = "than it takes by itself" if own is None else f"than {own:g}"
+        yield change(f"{share:g} of the card for weights and cache, more {before}", f"{option} {share:g}", starts=False)
+
+
+def _free_before(start: Start) -> float:
+    """What was free before loading: as printed, or what was loaded and what was left by then."""
+    before, weights, after = start.least("free"), start.most("weights"), start.least("free_after_load")
+    if before is not None:
+        return before.value
+    return 0 if weights is None or after is None else weights.value + after.value
+
+
+def _vllm(start: Start) -> Iterator[Try]:
+    """A larger share, half the weights, or a part of them in main memory; how much one request takes is not printed."""
+    pool = start.least("pool")
+    short = 0 if pool is None else max(0, -pool.value)
+    yield from larger_share(start, GIB + short, starts=False) if short else ()
+    if not short:
+        yield from _high_share(start, short)
+    yield from half_the_weights(start)
+    if short:
+        moved = ceil(short / GIB) + 1
+        words = f"{moved} GiB of the weights in main memory, which is much slower"
+        yield change(words, f"--cpu-offload-gb {moved}", starts=False)
+        yield from _high_share(start, short)
+
+
+def _high_share(start: Start, short: float) -> Iterator[Try]:
+    """A larger share of a card whose size is not printed: how large it has to be for what is *short*."""
+    share = printed_share(start)
+    if start.most("card") is None and (share is None or share < HIGH_SHARE):
+        least = short / (HIGH_SHARE - (share or _usual_share(start)))
+        enough = f", enough on one of more than {format_bytes(round(least))}" if short else ""
+        yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
+
+
+def _usual_share(start: Start) -> float:
+    """vLLM's share where nobody sets one: the largest that it ever had."""
+    defaults = presets.engine_data(start.engine).settings["gpu_memory_utilization"].defaults
+    return max(float(entry.value) for entry in defaults)
+
+
+def free_changes(start: Start) -> Iterator[Try]:
+    """Others hold a part of the card: no more than the rest."""
+    free, card = start.least("free"), start.most("card")
+    if start.engine == "vllm" and free is not None and card is not None and card.value > 0:
+        share = share_below(free.value / card.value)
+        yield change(f"{share:g} of the card, which is free", f"{VLLM_SHARE} {share:g}")
+
+
+def freed_changes(start: Start) -> Iterator[Try]:
+    """What others hold is freed: the command stays as it is."""
+    if start.failure is None:
+        return
+    taken = taken_by_others(start)
+    if taken is not None:
+        yield change(freed_words(taken), "", starts=False)
+    elif start.failure.kind == "free":
+        yield change(f"{_END}: {_LISTS}", "", starts=False)
+
+
+def taken_by_others(start: Start) -> float | None:
+    """Bytes of the card that others held when the engine wanted more; ``None`` where that is not why it failed.
+
+    An engine that takes a share of the whole card says so itself. Of others it is what was not free before they
+    loaded anything, if that is more than a desktop takes; or what an error says of another process.
+    """
+    if start.failure is None:
+        return None
+    others, free, card = start.most("others"), start.least("free"), start.most("card")
+    if others is not None:
+        return others.value
+    if free is None or card is None:
+        return None
+    if start.failure.kind == "free":
+        return card.value - free.value
+    if start.engine not in OF_WHAT_IS_FREE or start.failure.kind not in ("memory", "pool", "request"):
+        return None
+    sizes = cards(start, "card")
+    by_card = cards(start, "free") or {free.rank: free}
+    taken = max(sizes.get(rank, card).value - reading.value for rank, reading in by_card.items())
+    return taken if taken > presets.desktop_use().high_bytes else None
+
+
+_END = "End what else is on the card"
+_LISTS = "nvidia-smi or rocm-smi lists the programs"
+
+
+def freed_words(taken_bytes: float) -> str:
+    """The change that leaves the command as it is."""
+    return f"{_END}, of which {format_bytes(round(taken_bytes))} were not free: {_LISTS}"

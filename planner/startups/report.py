@@ -1,0 +1,153 @@
+"""All that one start in a log comes to: what ``kvbudget log`` prints and a page shows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planner.architecture import Architecture
+from planner.budget import prepare
+from planner.calibration import CalibrationProfile
+from planner.errors import PlannerError
+from planner.inputs.choices import Choices, Chosen, choose
+from planner.logs.devices import LLAMA_CPP
+from planner.logs.readings import ALLOCATED, Failure, Readings, Start
+from planner.records import dataclass
+from planner.startups.choices import Told, choices_from_log
+from planner.startups.comparison import Compared, compare
+from planner.startups.doubts import doubted, still_fits, went_on
+from planner.startups.lacks import Lack, stated_in_vain
+from planner.startups.model import shown_name
+from planner.startups.printed_changes import printed_changes
+from planner.startups.profile import profile_from
+from planner.startups.spill import spilled
+from planner.startups.trial import Try
+from planner.startups.would_start import would_start
+from planner.units import format_bytes, format_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReport:
+    """*start* of *starts* in the log, counted from 1. *choices* and *command* plan it; *notes* say what was concluded.
+
+    Where *lacks* says what is not known, *missing* says what to add, *readings* have no predictions, *would_start* only
+    what follows from them, and *profile* nothing; *missing* without it says why the planner refuses what is known.
+    """
+
+    engine: str
+    version: str
+    model: str
+    settings: Mapping[str, str]
+    start: int
+    starts: int
+    failure: Failure | None
+    readings: tuple[Compared, ...]
+    would_start: tuple[Try, ...]
+    profile: CalibrationProfile | None
+    choices: Choices | None
+    command: str
+    notes: tuple[str, ...]
+    lacks: Lack | None
+    missing: str
+
+
+def report_log(
+    found: Readings, given: Choices, number: int | None = None, architecture: Architecture | None = None
+) -> LogReport:
+    """The start with this *number*, the last one when there is none; *given* is what is stated beside the log.
+
+    *architecture* stands in for the model that *given* names where it is no preset. Raises PlannerError for a log
+    without a start, or with fewer.
+    """
+    start, number = find_start(found, number)
+    start = _without_room(start)
+    told = choices_from_log(start, given)
+    chosen, missing = _chosen(told, architecture)
+    readings = compare(start, chosen)
+    doubt = "" if chosen is None else doubted(start, chosen, readings)
+    profile, unmeasured = (None, "") if chosen is None or doubt else _measured(start, chosen)
+    tries = printed_changes(start)
+    unexplained = "" if chosen is None else still_fits(start, chosen, profile)
+    if chosen is not None and told.choices is not None and not doubt:
+        planned = would_start(start, told.choices, chosen.architecture, profile)
+        # Where no change is sure, the buffer that failed says more than a plan that has room for it.
+        is_sure = any(one.starts for one in planned)
+        # Where the engine starts with any cache at all, what it prints is enough, however long the plan's context is.
+        printed = _of_any_size(start, tries)
+        tries = (*printed, *planned) if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
+    in_main_memory = "" if chosen is None or doubt else spilled(start, told.choices, chosen.architecture, profile)
+    doubts = (doubt, unexplained, unmeasured, went_on(start), in_main_memory)
+    cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
+    return LogReport(
+        engine=start.engine,
+        version=start.version,
+        model=shown_name(start),
+        settings={name: text for name, text in start.settings.items() if name != ALLOCATED},
+        start=number,
+        starts=len(found.starts),
+        failure=start.failure,
+        readings=readings,
+        would_start=tries,
+        profile=profile,
+        choices=told.choices,
+        command=told.choices.command() if told.choices is not None else "",
+        notes=(
+            *filter(None, doubts),
+            *told.notes,
+            *((missing,) if missing else ()),
+            *stated_in_vain(given, told.choices),
+            *cut,
+        ),
+        lacks=told.lacks,
+        missing=missing,
+    )
+
+
+def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:
+    """Of *tries* those by which there is a cache, where there was none."""
+    is_pool = start.failure is not None and start.failure.kind == "pool"
+    return tuple(one for one in tries if is_pool and one.starts)
+
+
+def _measured(start: Start, chosen: Chosen) -> tuple[CalibrationProfile | None, str]:
+    """What *start* measured, or why its figures are no measurement of this plan."""
+    try:
+        return profile_from(start, chosen), ""
+    except PlannerError:
+        return None, (
+            "What is printed and what is counted for this plan lie further apart than the card is large, so no profile "
+            "is made of it: give --model, --weights and --device as they were."
+        )
+
+
+def _without_room(start: Start) -> Start:
+    """*start* as one that failed where nothing is left for the cache, even if the line that says so is missing."""
+    pool = start.least("pool")
+    is_explained = start.failure is not None and start.failure.kind != "other"
+    if is_explained or pool is None or pool.value > 0:
+        return start
+    said = f"{format_bytes(round(pool.value))} are left for the cache."
+    return replace(start, failure=Failure(kind="pool", message=said, line=pool.line))
+
+
+def _chosen(told: Told, architecture: Architecture | None) -> tuple[Chosen | None, str]:
+    """What the log says, ready to plan, or the sentence why it is not."""
+    if told.choices is None:
+        return None, told.missing
+    try:
+        chosen = choose(told.choices, architecture)
+        prepare(chosen.architecture, chosen.deployment)
+    except PlannerError as error:
+        return None, str(error)
+    return chosen, ""
+
+
+def find_start(found: Readings, number: int | None) -> tuple[Start, int]:
+    """The start with this *number* from 1, the last without one, and its number. Raises PlannerError if it is none."""
+    if not found.starts:
+        raise PlannerError(
+            f"None of the {format_count(found.lines)} lines is one that vLLM, SGLang, TensorRT-LLM, LMDeploy, "
+            "llama.cpp or Ollama prints about memory: give the output from the engine's start on."
+        )
+    chosen = len(found.starts) if number is None else number
+    if not 1 <= chosen <= len(found.starts):
+        raise PlannerError(f"start = {chosen:,} is not in the log: it has {len(found.starts):,}.")
+    return found.starts[chosen - 1], chosen

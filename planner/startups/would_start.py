@@ -1,0 +1,246 @@
+"""What would make a start that failed succeed: the engine's own word, ours, and single changes, each tried."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from planner.advice import fixes, offload
+from planner.answers.answer import Answer
+from planner.architecture import Architecture
+from planner.calibration import CalibrationProfile
+from planner.engines.llama_cpp.options import PLACEMENT
+from planner.inputs.choices import Choices, choose
+from planner.logs.devices import LLAMA_CPP
+from planner.logs.readings import Start
+from planner.measurements import MeasuredItem
+from planner.startups.larger_shares import Change, larger_shares, named_share
+from planner.startups.printed_pools import freed_words, taken_by_others
+from planner.startups.shortage import Stage, beyond_refused, share_below, shortage_bytes, stage_of
+from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
+from planner.tuning import SEQUENCES, SHARES, UTILISATIONS, with_setting, without_settings
+from planner.units import MIB, format_bytes, parse_bytes
+from planner.weights import identity
+
+PRINTS_HELD = ("vllm", "tensorrt_llm")
+"""Engines that print how many tokens their cache holds where one request needs more."""
+LARGER_CARD = 1.1
+UNEXPLAINED = ("other", "buffer")
+"""Kinds of failure that a plan which fits has no change for."""
+BESIDE_BUFFERS_BYTES = 256 * MIB
+"""Less than this may not be enough for what llama.cpp's libraries take while it serves."""
+MARGIN = 0.01
+"""Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
+
+
+def would_start(
+    start: Start, choices: Choices, architecture: Architecture, profile: CalibrationProfile | None
+) -> tuple[Try, ...]:
+    """For a failed *start* of *choices*: changes that start first, within these in the order of what they cost.
+
+    A change that is not enough is left out unless it makes room for more tokens. The *profile* of that very start keeps
+    its measured items where they hold. Where the plan fits as it is, something took memory that it does not know: what
+    makes more room may then be enough, and no more is said.
+    """
+    if start.failure is None:
+        return ()
+    failed = Failed(choices=choices, architecture=architecture, profile=profile)
+    as_planned = before = failed.ask(choices)
+    if start.failure.kind in UNEXPLAINED and before.fits:
+        return ()
+    if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
+        failed = _with_missing(failed, before, missing or beyond_refused(start, before.items))
+        before = failed.ask(choices)
+    is_unknown = before.fits and start.failure.kind in ("pool", "memory")
+    tried: dict[str, Try] = {}
+    for kind, change, says, changed in _changes(start, failed, before):
+        known = tried.get(kind)
+        if (known is None or not (known.starts or is_unknown)) and not failed.is_idle(changed, before):
+            found = failed.attempt(change, says, changed)
+            if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
+                tried[kind] = _perhaps(found) if is_unknown else _with_what_is_left(found, failed)
+    freed = _freed(start, failed, as_planned)
+    return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
+
+
+def _freed(start: Start, failed: Failed, before: Answer) -> tuple[Try, ...]:
+    """Where others hold what the engine wanted: without them it starts as it is."""
+    taken = taken_by_others(start)
+    if taken is None or not before.fits:
+        return ()
+    return (
+        Try(
+            change=freed_words(taken),
+            option="",
+            says=PLANNER,
+            starts=True,
+            max_context_tokens=before.max_context_tokens,
+            max_concurrency=before.max_concurrency,
+            command=failed.choices.command(),
+            choices=failed.choices,
+        ),
+    )
+
+
+def _perhaps(found: Try) -> Try:
+    """The change without what the plan says of it."""
+    option = found.option if found.starts else found.shorter_option or found.option
+    return Try(change=found.change, option=option, says=found.says, starts=False)
+
+
+def _with_what_is_left(found: Try, failed: Failed) -> Try:
+    """llama.cpp's buffers are counted, and not what its libraries take beside them when the first request comes."""
+    if not found.starts or found.choices is None or found.choices.engine not in LLAMA_CPP:
+        return found
+    left_bytes = failed.ask(found.choices).free_bytes
+    if left_bytes >= BESIDE_BUFFERS_BYTES:
+        return found
+    left = f"{found.change}, which leaves {format_bytes(left_bytes)} for what lies outside of buffers"
+    return replace(found, change=left)
+
+
+def _helps(found: Try, before: Answer) -> bool:
+    if found.max_context_tokens is None:
+        return True
+    return found.max_context_tokens > (0 if before.max_context_tokens is None else before.max_context_tokens)
+
+
+def _with_missing(failed: Failed, before: Answer, missing_bytes: int) -> Failed:
+    """The plan is at least as short as the engine was when an allocation failed."""
+    extra_bytes = before.free_bytes + missing_bytes
+    profile = failed.profile
+    chosen = choose(failed.choices, failed.architecture)
+    if extra_bytes <= 0 or chosen.deployment.cards:
+        return failed
+    item = MeasuredItem(
+        name="beyond what is counted", bytes=extra_bytes, source="log: memory that was asked for and not there"
+    )
+    if profile is None:
+        deployment, name = chosen.deployment, chosen.architecture.name
+        subject, conditions = deployment.subject(name), deployment.conditions(identity(chosen.architecture))
+        profile = CalibrationProfile(subject=subject, conditions=conditions, items=())
+    return replace(failed, profile=replace(profile, items=(*profile.items, item)))
+
+
+def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
+    """Of one kind the smaller change comes first."""
+    choices, is_vllm = failed.choices, failed.choices.engine == "vllm"
+    if is_vllm and start.failure is not None and start.failure.kind == "free":
+        # What the engine may take at all is more than is free: nothing that the share is spent on changes that.
+        yield from _free_share(start, failed)
+        return
+    is_beside = stage_of(start) is Stage.AFTER_POOL or (stage_of(start) is Stage.LOADING and before.fits)
+    if choices.engine in SHARES and is_beside:
+        # By the plan weights and cache are there: what else was asked for lies outside of the share.
+        yield from _beside_the_share(start, failed, before)
+        return
+    estimate, held, most = start.most("longest_start"), start.least("pool_tokens"), before.context_tokens
+    if estimate is not None and estimate.value > 0:
+        said, most = f"{estimate.value:,} tokens, as the engine says", int(estimate.value)
+        yield "estimate", said, ENGINE, replace(choices, context=most)
+    elif choices.engine in PRINTS_HELD and held is not None and start.failure and start.failure.kind == "request":
+        said, most = f"{held.value:,} tokens, which its cache holds", int(held.value)
+        yield "estimate", said, ENGINE, replace(choices, context=most)
+    # Above its own figure the engine would refuse again.
+    if (longest := before.max_context_tokens) and longest < before.context_tokens and longest <= most:
+        ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
+        yield "context", ours, PLANNER, replace(choices, context=longest)
+    if is_vllm:
+        yield from _vllm_changes(start, failed)
+    elif choices.engine in SHARES:
+        yield from larger_shares(failed)
+    elif choices.engine in LLAMA_CPP:
+        bare = without_settings(choices, *PLACEMENT)
+        change, changed = offload(bare, failed.architecture, failed.fits)
+        yield "placement", change, PLANNER, changed
+    for fix in fixes(_placed(choices), failed.architecture, before):
+        changed = replace(fix.choices, set=choices.set) if fix.choices.set == _placed(choices).set else fix.choices
+        added = {text.partition("=")[0] for text in set(changed.set) - set(choices.set)}
+        is_placement = not added.isdisjoint(PLACEMENT)
+        is_idle = failed.peaks_with_a_prompt() and "max_num_seqs" in added
+        if changed.context == choices.context and not (is_placement or is_idle) and _is_larger(changed, before):
+            yield fix.change, fix.change, PLANNER, changed
+
+
+def _placed(choices: Choices) -> Choices:
+    """As *failed* asks it: --fit moves nothing of what a command places."""
+    return with_setting(choices, "fit", "off") if choices.engine in LLAMA_CPP else choices
+
+
+def _is_larger(changed: Choices, before: Answer) -> bool:
+    """Whether a card that is named by its size alone is another one, and not this one as it is sold."""
+    return changed.memory is None or (
+        parse_bytes(changed.memory, "memory") == before.memory_bytes
+        or parse_bytes(changed.memory, "memory") > LARGER_CARD * before.memory_bytes
+    )
+
+
+def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
+    """What only vLLM has."""
+    settings = choose(failed.choices, failed.architecture).deployment.settings
+    share, blocks, free, card = settings.number("gpu_memory_utilization"), *_figures(start)
+    if start.failure is not None and start.failure.kind == "states" and blocks:
+        yield "sequences", f"At most {blocks:,} requests at once", PLANNER, _with_sequences(failed, blocks)
+    limit = free / card if free and card else 1.0
+    for higher in UTILISATIONS:
+        if share < higher <= limit:
+            yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)
+    asked = settings.integer("max_num_seqs")
+    for number in () if failed.peaks_with_a_prompt() else SEQUENCES:
+        if asked is None or number < asked:
+            requests = "1 request" if number == 1 else f"{number} requests"
+            yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
+    if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager"):
+        eager = with_setting(failed.choices, "enforce_eager", "true")
+        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
+
+
+def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
+    """The share that is free when the engine starts."""
+    _, free, card = _figures(start)
+    if free and card:
+        lower = share_below(free / card)
+        lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
+        yield "share", words, PLANNER, lowered
+        if not failed.fits(lowered):
+            for fix in fixes(lowered, failed.architecture, failed.ask(lowered), tunes=False):
+                if card_of(fix.choices) == card_of(lowered):
+                    yield fix.change, f"{words}, and {fix.change[:1].lower()}{fix.change[1:]}", PLANNER, fix.choices
+
+
+def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
+    """A smaller share leaves more for graphs, trial passes and samplers; these take less with fewer requests."""
+    name, share, whole = named_share(failed)
+    card, missing = start.most("card"), shortage_bytes(start)
+    card_bytes = before.memory_bytes if card is None else card.value
+    if missing is not None:
+        lower = share_below(share - missing / card_bytes - MARGIN)
+        room = format_bytes(round((share - lower) * card_bytes))
+        words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
+        yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
+    if failed.choices.engine != "vllm":
+        return
+    settings = choose(failed.choices, failed.architecture).deployment.settings
+    left, asked = start.least("left"), start.most("allocation")
+    sequences = settings.integer("max_num_seqs")
+    part = 0.5 if left is None or asked is None else left.value / asked.value
+    for number in SEQUENCES:
+        if sequences is None or number <= part * sequences:
+            yield "sequences", f"At most {number} requests at once", PLANNER, _with_sequences(failed, number)
+            break
+    if not settings.flag("enforce_eager"):
+        eager = with_setting(failed.choices, "enforce_eager", "true")
+        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
+
+
+def _figures(start: Start) -> tuple[int | None, float | None, float | None]:
+    """Blocks for states, free memory and the card's, as printed."""
+    readings = start.least("blocks"), start.least("free"), start.most("card")
+    blocks, free, card = (None if reading is None else reading.value for reading in readings)
+    return None if blocks is None else int(blocks), free, card
+
+
+def _with_share(failed: Failed, share: float) -> Choices:
+    return with_setting(failed.choices, "gpu_memory_utilization", share)
+
+
+def _with_sequences(failed: Failed, number: int) -> Choices:
+    return with_setting(failed.choices, "max_num_seqs", number)

@@ -1,0 +1,1 @@
+"""Answers in words, for a terminal and for pages. No figure is computed here."""
