@@ -17,12 +17,12 @@ from planner.serving.shape import ShapeWish
 from planner.text.batching import NAMES
 from planner.units import counted
 from ui import own_config
+from ui.fields.server import ServerWish
 from ui.one_server import ServerPlan
 from ui.pace import Pace, PaceWish, ready
 from ui.page import NoAnswer
 from ui.requests import AT_RANDOM, DRAWN, FILE, OF_BATCHES, Wish, drawn_trace, file_trace
 from ui.runs import run, saturated_rate
-from ui.server_fields import ServerWish
 
 BUSY = 0.8
 """How busy a server is drawn that is not told otherwise."""

@@ -7,10 +7,10 @@ import altair
 import streamlit as st
 
 from planner.export import Row
-from ui import colours
+from ui.charts import colours
 from ui.draw import draw
 from ui.export import download_buttons
-from ui.html_table import html_table
+from ui.tables.html import html_table
 
 
 def figure(

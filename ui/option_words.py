@@ -2,7 +2,7 @@
 
 import re
 
-from ui.advanced_fields import SPLITS
+from ui.fields.advanced import SPLITS
 
 FIELDS = {
     "model": "Model",

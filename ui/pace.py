@@ -16,7 +16,7 @@ from planner.speed.constants import SpeedConstants
 from planner.speed.names import engine_name
 from planner.speed.operations import has_experts
 from planner.speed.work import Model
-from ui import fields
+from ui.fields import choice as fields
 from ui.one_server import ServerPlan, check_one_kind
 from ui.option_words import in_fields
 from ui.page import NoAnswer

@@ -12,7 +12,7 @@ from planner.batching.trace_file import read_trace
 from planner.catalogue.performance_presets import find_request_set
 from planner.errors import BadFile
 from planner.text.batching import MINUTE_S
-from ui import fields
+from ui.fields import choice as fields
 from ui.pace import answer_field, prompt_tokens
 
 DRAWN, FILE, TEXTBOOK = "drawn", "your CSV", "textbook"

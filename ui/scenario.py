@@ -14,10 +14,10 @@ from planner.inputs.choices import Choices, Chosen, choose
 from planner.inputs.custom import MAX_CHARACTERS
 from planner.presets import load_preset
 from ui import form, own_config
-from ui import set_up_fields as fields
 from ui.address import NOTES, in_address, read_address
-from ui.advanced_fields import advanced_fields, decided_cards
-from ui.engine_fields import engine_field, runtime_note
+from ui.fields import set_up as fields
+from ui.fields.advanced import advanced_fields, decided_cards
+from ui.fields.engine import engine_field, runtime_note
 from ui.option_words import in_fields
 from ui.quality import quality_popover
 from ui.words import ICONS

@@ -5,7 +5,7 @@ from planner.logs.read import read_log
 from planner.startups.comparison import Compared, Match
 from planner.startups.report import LogReport, report_log
 from planner.units import GIB, MIB
-from ui.log_form import card_words
+from ui.sections.log_form import card_words
 
 
 def report(text: str, **given: str) -> LogReport:

@@ -21,8 +21,8 @@ from planner.units import format_seconds
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.serving_chart import serving_bars
-from ui.slots_chart import QUEUE_BANDS, QUEUE_GAP, gains_chart, slots_chart
+from ui.charts.serving import serving_bars
+from ui.charts.slots import QUEUE_BANDS, QUEUE_GAP, gains_chart, slots_chart
 
 PAGE = "ui/pages/batching.py"
 AZURE = (

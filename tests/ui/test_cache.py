@@ -9,7 +9,7 @@ from planner.multiply_accumulates import cache_arithmetic
 from planner.presets import load_preset
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_charts import values
-from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, layer_bars, one_user_bars
+from ui.charts.cache import Bar, arithmetic_chart, crossing_chart, layer_bars, one_user_bars
 
 PAGE = "ui/pages/cache.py"
 BF16 = formats()["bf16"]

@@ -11,8 +11,8 @@ from planner.budget import prepare
 from planner.frontier import Frontier, frontier
 from planner.inputs.choices import Choices, Chosen, choose
 from planner.units import GIB
-from ui import colours
-from ui.charts import card_bar, frontier_chart
+from ui.charts import colours
+from ui.charts.plan import card_bar, frontier_chart
 
 TIGHT = Choices(model="13b-class-mha", memory="8GiB", weights="int4-g128", overhead="1.5GiB", context=2_048, users=1)
 FITS = Choices(model="llama-3.1-8b", device="rtx-4090", overhead="1.5GiB", context=8_192, users=4)

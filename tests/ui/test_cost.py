@@ -12,7 +12,7 @@ from planner.units import format_figure
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.cost_charts import TokenPrice, users_price_chart
+from ui.charts.cost import TokenPrice, users_price_chart
 
 PAGE = "ui/pages/cost.py"
 PRICES = "rtx-4090 = 0.4\nh100-sxm = 2.5\n"

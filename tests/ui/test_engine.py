@@ -12,7 +12,7 @@ from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS, launch, parse_launch
 from planner.spread import spread
 from tests.ui.conftest import OpenApp, words
-from ui.engine_comparison import name_of
+from ui.sections.engine_comparison import name_of
 
 VLLM = {"engine": "vllm", "engine_version": "0.11"}
 PLAN = Choices(model="llama-3.1-8b", device="rtx-4090", engine="vllm", engine_version="0.11", context=8_192, users=4)

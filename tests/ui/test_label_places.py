@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ui.label_places import Box, Label, along, box_of, name_place, places
+from ui.charts.label_places import Box, Label, along, box_of, name_place, places
 
 PLOT = Box(left=0, top=0, right=280, bottom=250)
 UI = Path(__file__).parents[2] / "ui"

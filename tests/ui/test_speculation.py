@@ -12,8 +12,8 @@ from tests.speed.test_draft_map import DRAFTING
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.draft_charts import trade_chart, users_chart
-from ui.draft_map_chart import FASTER, SLOWER, speculation_map
+from ui.charts.draft_map import FASTER, SLOWER, speculation_map
+from ui.charts.drafts import trade_chart, users_chart
 
 PAGE = "ui/pages/speculation.py"
 

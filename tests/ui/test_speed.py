@@ -14,8 +14,8 @@ from tests.speed.test_sweeps import CONSTANTS, MODEL
 from tests.ui.conftest import OpenApp, words
 from tests.ui.test_cache import alt_texts
 from tests.ui.test_charts import values
-from ui.knee_chart import KneeMarks, knee_chart
-from ui.speed_charts import phase_bars
+from ui.charts.knee import KneeMarks, knee_chart
+from ui.charts.speed import phase_bars
 
 PAGE = "ui/pages/speed.py"
 

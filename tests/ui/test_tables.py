@@ -7,8 +7,8 @@ from planner.finding.bands import Show
 from planner.finding.table import table
 from planner.inputs.choices import Choices
 from tests.ui.conftest import OpenApp, words
+from ui.charts.heat_table import heat_table, legend
 from ui.export import to_png, to_svg
-from ui.heat_table import heat_table, legend
 
 PAGE = "ui/pages/tables.py"
 CELLS = table(

@@ -21,16 +21,16 @@ from planner.text.queue import limits_sentence, overrun_title
 from planner.units import counted, format_seconds
 from ui import page
 from ui.batch_commands import simulate_command
-from ui.batch_sections import queue_section, schedules_table, timelines
 from ui.batch_setting import Setting, setting
-from ui.gains_section import gains_section
+from ui.fields.server import server_fields
 from ui.one_server import one_server
 from ui.option_words import in_fields
 from ui.pace import pace_fields, say_problem
-from ui.patience_section import patience_section
-from ui.pause_section import pause_section
 from ui.requests import TEXTBOOK, TEXTBOOK_SET, kind_field, request_fields
-from ui.server_fields import server_fields
+from ui.sections.batch import queue_section, schedules_table, timelines
+from ui.sections.gains import gains_section
+from ui.sections.patience import patience_section
+from ui.sections.pauses import pause_section
 
 MOST_USUAL_SLOTS = 1_024
 """No set-up asks for more slots than this by itself: servers have fewer, and a step time is planned for each."""

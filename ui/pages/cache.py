@@ -29,12 +29,13 @@ from planner.text.cache import (
     shared_sentence,
 )
 from planner.units import format_bytes, format_rate
-from ui import fields, form, page
-from ui.cache_charts import Bar, arithmetic_chart, crossing_chart, one_user_bars
+from ui import form, page
+from ui.charts.cache import Bar, arithmetic_chart, crossing_chart, one_user_bars
 from ui.draw import draw
-from ui.html_table import html_table
-from ui.layers import show_layers
+from ui.fields import choice as fields
 from ui.scenario import Scenario
+from ui.sections.layers import show_layers
+from ui.tables.html import html_table
 
 MODEL_PAGE = "ui/pages/model.py"
 MAX_MODELS = 12

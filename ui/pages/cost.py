@@ -16,14 +16,15 @@ from planner.speed.sweeps import drawn_users, pace_at
 from planner.text.cost import cost_sentence, cost_title, energy_sentence, energy_title, money
 from planner.text.speed import count_users, two_paces
 from planner.units import format_figure
-from ui import fields, page
-from ui.cost_charts import users_price_chart
-from ui.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
+from ui import page
+from ui.charts.cost import users_price_chart
+from ui.fields import choice as fields
+from ui.fields.prices import HourPrice, price_fields
 from ui.figure import figure
-from ui.offer_section import offers_section
 from ui.one_server import ServerPlan, one_server
 from ui.pace import Pace, answer_field, command, pace_fields, pace_words, prompt_tokens, ready, say_problem
-from ui.price_fields import HourPrice, price_fields
+from ui.sections.offers import offers_section
+from ui.tables.cost_rows import cost_cells, cost_row, million_range, token_joules, token_price
 
 FEWEST_USERS_DRAWN = 16
 

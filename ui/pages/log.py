@@ -15,13 +15,14 @@ from planner.startups.lacks import COUNTED_BY, Lack
 from planner.startups.report import LogReport, report_log
 from planner.startups.trial import Try
 from planner.startups.words import log_sentence, log_title, said_once, tries_words, try_words
-from ui import log_form, log_input, log_profiles, page
-from ui.log_form import card_words, model_title
-from ui.log_profiles import PLAN, TRIED, take, taken
-from ui.log_table import log_table
+from ui import page
 from ui.option_words import in_fields
 from ui.own_config import no_markup, plain
 from ui.scenario import scenario
+from ui.sections import log_form, log_input, log_profiles
+from ui.sections.log_form import card_words, model_title
+from ui.sections.log_profiles import PLAN, TRIED, take, taken
+from ui.tables.log import log_table
 from ui.words import engine_title
 
 SHOWN_TRIES = 3

@@ -14,11 +14,13 @@ from measure.records import output_folder
 from measure.results import EVERYTHING, quick_seconds, results
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices
-from ui import fields, measure_results, measure_run, page
-from ui.measure_words import duration, end_words, hardware_line, hardware_title, others_line
+from ui import measure_run, page
+from ui.fields import choice as fields
 from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import apply, scenario
+from ui.sections import measure_results
+from ui.sections.measure_words import duration, end_words, hardware_line, hardware_title, others_line
 
 TRAINED, SMALL, FULL, ANOTHER = "SmolLM2, trained", "your model, small", "your model, full", "another"
 """Short enough for a phone's field."""

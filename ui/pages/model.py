@@ -13,9 +13,9 @@ from planner.presets import ModelPreset, find_model
 from planner.text.cache import in_words
 from planner.units import format_bytes, format_parameters, format_rate
 from ui import own_config, page
-from ui.html_table import html_table
-from ui.layers import show_layers
 from ui.option_words import in_fields
+from ui.sections.layers import show_layers
+from ui.tables.html import html_table
 
 SHOWN_NAMES = 12
 

@@ -15,15 +15,15 @@ from planner.line_item import Basis
 from planner.pulled_file import pulled_instead
 from planner.units import format_bytes, format_rate, words_for_tokens
 from ui import own_config, page
-from ui.charts import card_bar, frontier_chart
+from ui.charts.plan import card_bar, frontier_chart
 from ui.draw import draw
-from ui.engine_comparison import minimum_and_reserved
-from ui.engine_section import measured_on, own_figures, start_it
 from ui.examples import EXAMPLES
-from ui.item_table import host_table, item_table
 from ui.option_words import in_fields
 from ui.scenario import Scenario, apply
-from ui.share_table import share_table
+from ui.sections.engine import measured_on, own_figures, start_it
+from ui.sections.engine_comparison import minimum_and_reserved
+from ui.tables.items import host_table, item_table
+from ui.tables.shares import share_table
 from ui.words import BASIS_WORDS, ICONS
 
 SHOWN_FIXES = 3

@@ -33,11 +33,11 @@ from planner.text.speculation import (
 )
 from planner.units import format_figure
 from ui import page
-from ui.draft_fields import COST, kind_field, sibling_field, sliders
-from ui.draft_sections import map_section, published_section, trade_section, users_section
+from ui.fields.drafts import COST, kind_field, sibling_field, sliders
 from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import Pace, command, pace_fields, pace_words, ready, say_problem
+from ui.sections.drafts import map_section, published_section, trade_section, users_section
 
 MAP_ACCEPTANCES = tuple(tenth / 10 for tenth in range(1, 10))
 MAP_LENGTHS = tuple(range(1, 9))

@@ -25,8 +25,9 @@ from planner.text.speed import (
     speed_title,
 )
 from planner.units import format_figure, format_seconds
-from ui import fields, page
-from ui.busy_section import busy_section
+from ui import page
+from ui.fields import choice as fields
+from ui.fields.prices import price_fields
 from ui.one_server import ServerPlan, one_server
 from ui.option_words import in_fields
 from ui.pace import (
@@ -39,8 +40,8 @@ from ui.pace import (
     ready,
     say_problem,
 )
-from ui.price_fields import price_fields
-from ui.speed_sections import context_section, first_token_section, knee_section, phases_section
+from ui.sections.busy import busy_section
+from ui.sections.speed import context_section, first_token_section, knee_section, phases_section
 
 COST_PAGE = "ui/pages/cost.py"
 

@@ -14,9 +14,11 @@ from planner.inputs.named_cards import choose_device
 from planner.text.table import as_markdown, notes, reading
 from planner.text.table import heading as table_heading
 from planner.units import format_bytes, format_size, parse_bytes
-from ui import colours, fields, form, own_config, page
+from ui import form, own_config, page
+from ui.charts import colours
+from ui.charts.heat_table import heat_table, legend, printed_table
 from ui.export import download_buttons
-from ui.heat_table import heat_table, legend, printed_table
+from ui.fields import choice as fields
 from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.scenario import scenario

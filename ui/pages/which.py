@@ -25,11 +25,13 @@ from planner.text.which import (
 )
 from planner.tried_formats import default_weights, how_to_get
 from planner.units import format_bytes, format_size
-from ui import fields, page, which_table
+from ui import page
+from ui.fields import choice as fields
 from ui.option_words import in_fields
-from ui.pick_section import models_section
 from ui.scenario import Scenario
-from ui.which_table import Columns
+from ui.sections.picks import models_section
+from ui.tables import which as which_table
+from ui.tables.which import Columns
 from ui.words import AS_PUBLISHED
 
 FILE, CARD, MODEL = "Which file?", "Which card?", "Which model?"

@@ -1,0 +1,1 @@
+"""Rows to Altair charts. Nothing here knows Streamlit."""

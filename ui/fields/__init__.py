@@ -1,0 +1,1 @@
+"""What a page asks: each field kept in the address."""

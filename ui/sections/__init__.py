@@ -1,0 +1,1 @@
+"""Parts of pages, each a question with its picture and its table."""

@@ -1,0 +1,1 @@
+"""Tables of a page, as HTML or as a data frame."""
