@@ -11,7 +11,7 @@ from tests.ui.conftest import OpenApp, words
 from ui.option_words import FIELDS, in_fields
 
 UI = Path(__file__).parents[2] / "ui"
-SOURCES = {path: path.read_text(encoding="utf-8") for path in [*UI.glob("*.py"), *UI.glob("pages/*.py")]}
+SOURCES = {path: path.read_text(encoding="utf-8") for path in UI.rglob("*.py")}
 FOR_TERMINALS = {"--help", "-h", "--json"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
