@@ -10,7 +10,7 @@ import tracemalloc
 from itertools import product
 from pathlib import Path
 
-from planner.readers.packed_tensors import weights
+from planner.readers.checkpoint.packed import weights
 from planner.readers.safetensors import INDEX, read_safetensors
 
 LAYERS, EXPERTS, SHARDS = 58, 256, 163

@@ -30,7 +30,7 @@ from planner.units import MIB, shorten
 
 if TYPE_CHECKING:
     from planner.ollama_tags import OllamaName
-    from planner.readers.gguf_knowledge import GgufKnowledge
+    from planner.readers.gguf.knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
 
 _MAKER = re.compile(r"^(?:nvidia|amd|intel|apple)[ _-]+")
@@ -152,7 +152,7 @@ def knowledge() -> Knowledge:
 @cache
 def gguf_knowledge() -> "GgufKnowledge":
     """What ``read_gguf`` is handed."""
-    from planner.readers.gguf_knowledge import parse_gguf_knowledge  # only for GGUF files
+    from planner.readers.gguf.knowledge import parse_gguf_knowledge  # only for GGUF files
 
     return parse_gguf_knowledge(load_toml(PRESETS / "gguf.toml"), formats())
 

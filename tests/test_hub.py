@@ -16,9 +16,9 @@ from planner.formats import QuantScheme
 from planner.inputs.model_files import load_model
 from planner.presets import gguf_knowledge, knowledge
 from planner.readers import hub
-from planner.readers.file_tensors import with_file_tensors
+from planner.readers.checkpoint.tensors import with_file_tensors
 from planner.readers.hf_config import read_config
-from planner.readers.hub_gguf import fetch_gguf, has_gguf
+from planner.readers.hub.gguf import fetch_gguf, has_gguf
 from planner.weights import model_bytes, parameters
 from tests.readers.gguf_files import BLOCK, LLAMA, header, model
 

@@ -10,8 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from planner.errors import PlannerError
-from planner.readers import hub, hub_ranges
-from planner.readers.hub_ranges import read_range
+from planner.readers import hub
+from planner.readers.hub import ranges as hub_ranges
+from planner.readers.hub.ranges import read_range
 
 pytest.importorskip("huggingface_hub")
 

@@ -101,7 +101,7 @@ def read_config_text(
 
 
 def _load_folder(folder: Path, weights: Path) -> Architecture:
-    from planner.readers.file_tensors import with_file_tensors
+    from planner.readers.checkpoint.tensors import with_file_tensors
     from planner.readers.safetensors import has_safetensors, read_safetensors
 
     if not folder.is_dir():
@@ -125,7 +125,7 @@ def _offer_gguf(folder: Path) -> None:
 
 def _load_hub(name: str, online: bool) -> Architecture:
     from planner.readers import hub
-    from planner.readers.hub_endpoint import check_environment
+    from planner.readers.hub.endpoint import check_environment
 
     repo_id, _, quantization = name.partition(":")
     if Path(name).is_file():
@@ -169,7 +169,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
         said = f"Hugging Face could not be asked: this is commit {read_before.commit[:12]}, as it was read before."
         return replace(architecture, warnings=(*architecture.warnings, said))
     if quantization or CONFIG not in listing.names:
-        from planner.readers.hub_gguf import fetch_gguf, has_gguf
+        from planner.readers.hub.gguf import fetch_gguf, has_gguf
 
         if quantization or has_gguf(listing):
             return fetch_gguf(listing, quantization, presets.gguf_knowledge())
@@ -177,7 +177,7 @@ def _load_hub(name: str, online: bool) -> Architecture:
 
 
 def _of_hub(found: "HubModel", name: str) -> Architecture:
-    from planner.readers.file_tensors import with_file_tensors
+    from planner.readers.checkpoint.tensors import with_file_tensors
 
     architecture = read_config_text(found.config, name, quantization=found.quantization)
     return architecture if found.stored is None else with_file_tensors(architecture, found.stored)

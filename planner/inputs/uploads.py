@@ -88,7 +88,7 @@ def _with_index(
     architecture: Architecture, name: str, content: bytes, safetensors: Mapping[str, bytes]
 ) -> Architecture:
     """Weights as stored where every file of the index is there, else a sentence about its total."""
-    from planner.readers.safetensors_index import parse_index
+    from planner.readers.safetensors.index import parse_index
 
     index = parse_index(content, name)
     if not index.files.keys() - safetensors.keys():
@@ -98,9 +98,9 @@ def _with_index(
 
 
 def _with_heads(architecture: Architecture, safetensors: Mapping[str, bytes]) -> Architecture:
-    from planner.readers.file_tensors import with_file_tensors
+    from planner.readers.checkpoint.tensors import with_file_tensors
     from planner.readers.safetensors import missing_sentence, part_names
-    from planner.readers.safetensors_header import LENGTH_BYTES, header_length, parse_header
+    from planner.readers.safetensors.header import LENGTH_BYTES, header_length, parse_header
     from planner.readers.stored_tensors import StoredTensors, TensorTable
 
     source = next(iter(safetensors)) if len(safetensors) == 1 else f"{len(safetensors)} safetensors files"
@@ -135,8 +135,8 @@ def _total_sentence(architecture: Architecture, name: str, total: int | None) ->
 
 
 def _read_gguf(given: _Given) -> Architecture:
-    from planner.readers.gguf_header import read_header
-    from planner.readers.gguf_model import read_model
+    from planner.readers.gguf.header import read_header
+    from planner.readers.gguf.model import read_model
 
     if len(given.ggufs) > 1 or given.configs or given.indexes or given.safetensors or given.quantizations:
         raise BadFile("A GGUF file says everything itself: give it alone.")

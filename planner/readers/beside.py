@@ -6,8 +6,8 @@ from planner.architecture import Tower
 from planner.errors import UnsupportedModel
 from planner.readers.decoder import Decoder
 from planner.readers.strange_keys import is_empty, is_like
-from planner.readers.tower_bounds import tower_bound
 from planner.readers.towers import tower_of
+from planner.readers.towers.bounds import tower_bound
 from planner.readers.unknown import UnknownRules
 from planner.readers.unread_parts import UnreadPart
 from planner.readers.values import Values

@@ -65,11 +65,11 @@ def outer_tensors(decoder: Decoder, vocab_size: int, tied: bool) -> Iterator[Ten
     yield from final_mixing(decoder)
     yield from outer_extras(decoder)
     if values.is_set("ple_layer_ids"):
-        from planner.readers.ngram_memory import ngram_tables  # no other model has any
+        from planner.readers.mixers.ngram_memory import ngram_tables  # no other model has any
 
         yield from ngram_tables(decoder)
     if values.is_set("ngram_vocab_size_ratio"):
-        from planner.readers.ngram_memory import ngram_embedding
+        from planner.readers.mixers.ngram_memory import ngram_embedding
 
         yield from ngram_embedding(decoder)
     if not tied:

@@ -16,7 +16,7 @@ from planner.inputs.choices import Choices, choose
 from planner.inputs.model_files import known_model, load_model, other_kind
 from planner.presets import find_model
 from planner.readers.hub import is_hub_id
-from planner.readers.hub_endpoint import check_environment
+from planner.readers.hub.endpoint import check_environment
 from planner.weights import parameters
 
 FOUND = {

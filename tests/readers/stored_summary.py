@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from math import prod
 
-from planner.readers.packed_tensors import weights
+from planner.readers.checkpoint.packed import weights
+from planner.readers.checkpoint.roles import Part, place_of, role_of
 from planner.readers.stored_tensors import StoredTensors
-from planner.readers.tensor_roles import Part, place_of, role_of
 
 _PARTS = {Part.MTP: "mtp", Part.BUFFER: "buffer"}
 

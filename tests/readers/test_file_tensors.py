@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from planner.architecture import Architecture, distinct_layers
 from planner.errors import BadFile
 from planner.formats import QuantScheme
-from planner.readers.file_tensors import with_file_tensors
+from planner.readers.checkpoint.tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.safetensors import read_safetensors
 from planner.readers.stored import SERVED_IN_16_BIT

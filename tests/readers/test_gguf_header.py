@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import BadFile, PlannerError
-from planner.readers.gguf_cursor import MAX_HEADER_BYTES
-from planner.readers.gguf_header import GgufHeader, Skipped, read_header
+from planner.readers.gguf.cursor import MAX_HEADER_BYTES
+from planner.readers.gguf.header import GgufHeader, Skipped, read_header
 from tests.readers.gguf_files import F16, F32, KNOWLEDGE, Q4_0, Q4_K, Q8_0, header, tensor_info, text, value, write
 
 KEYS = {"general.architecture": "llama", "llama.block_count": 2, "tokenizer.ggml.tokens": ["a", "bc", ""]}

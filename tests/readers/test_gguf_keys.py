@@ -7,7 +7,7 @@ import pytest
 
 from planner.errors import UnsupportedModel
 from planner.kv_cache import model_specs
-from planner.readers.gguf_keys import _is_like
+from planner.readers.gguf.keys import _is_like
 from tests.readers.gguf_files import BLOCK, FP16, KNOWLEDGE, LLAMA, bytes_per_token, model, read, state_bytes
 
 OWN = sorted(

@@ -11,7 +11,7 @@ from planner import format_presets, preset_files
 from planner.errors import BadFile, BadPreset, PlannerError, UnsupportedModel
 from planner.kv_cache import model_specs
 from planner.readers.gguf import read_gguf
-from planner.readers.gguf_knowledge import parse_gguf_knowledge
+from planner.readers.gguf.knowledge import parse_gguf_knowledge
 from planner.units import counted
 from tests.readers.gguf_files import (
     BLOCK,

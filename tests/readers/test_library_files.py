@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.readers.file_tensors import with_file_tensors
+from planner.readers.checkpoint.tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.stored_tensors import StoredTensors, TensorTable
 from tests.class_totals import CLASS_TOTALS

@@ -5,7 +5,7 @@ import pytest
 from planner.architecture import Architecture
 from planner.errors import BadFile, UnsupportedModel
 from planner.kv_cache import bytes_for, model_specs
-from planner.readers.file_tensors import with_file_tensors
+from planner.readers.checkpoint.tensors import with_file_tensors
 from planner.readers.hf_config import read_config
 from planner.readers.stored_tensors import StoredTensors, TensorTable
 from planner.weights import parameters

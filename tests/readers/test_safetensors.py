@@ -13,8 +13,8 @@ from safetensors.numpy import save_file
 
 from planner.errors import BadFile, PlannerError
 from planner.readers.safetensors import has_safetensors, read_safetensors
-from planner.readers.safetensors_header import header_length, parse_header
-from planner.readers.safetensors_index import parse_index
+from planner.readers.safetensors.header import header_length, parse_header
+from planner.readers.safetensors.index import parse_index
 from planner.readers.stored_tensors import DTYPE_BITS, StoredTensors
 from tests.readers.safetensors_files import header, write, write_index
 

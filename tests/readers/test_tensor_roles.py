@@ -3,8 +3,8 @@
 import pytest
 
 from planner.formats import Role
+from planner.readers.checkpoint.roles import Part, Place, place_of, role_of
 from planner.readers.stored_tensors import TensorTable
-from planner.readers.tensor_roles import Part, Place, place_of, role_of
 
 LAYER, OUTER, MTP, TOWER, BUFFER = Part.LAYER, Part.OUTER, Part.MTP, Part.TOWER, Part.BUFFER
 
