@@ -101,9 +101,7 @@ MIXERS: dict[str, tuple[_Names, ...]] = {
 @cache
 def mixer_rule(kind: str) -> MixerRule:
     """The rule of *kind*, a key of ``MIXERS``; several mixers in one layer each add what they keep and weigh."""
-    parts = [
-        (import_module(f"{__name__}.{module}"), keeps, weighs) for module, keeps, weighs in MIXERS[kind]
-    ]
+    parts = [(import_module(f"{__name__}.{module}"), keeps, weighs) for module, keeps, weighs in MIXERS[kind]]
     keep = [getattr(module, name) for module, name, _ in parts if name]
     weigh = [getattr(module, name) for module, _, name in parts if name]
     return MixerRule(
