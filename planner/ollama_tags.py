@@ -41,7 +41,7 @@ def read_tag(
     """
     family, _, tag = name.partition(":")
     known = [alias.partition(":")[2] for alias in aliases]
-    if not known or "/" in name:
+    if "/" in name:
         return None
     library = library or {}
     if tag in ("", LATEST):

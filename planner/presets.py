@@ -253,6 +253,8 @@ def ollama_name(name: str) -> "OllamaName | None":
         for alias in _model(tables, key).aliases
         if alias.lower().startswith(tagged[1:])
     ]
+    if not aliases:
+        return None
     library = _library_tables().parse(family) if family in _library_tables() else None
     return read_tag(wanted, library, aliases, {*mix_names(), *formats()})
 
