@@ -13,7 +13,7 @@ from planner.capacity import largest
 from planner.catalogue.downloads import checkpoint_id
 from planner.catalogue.native_files import weight_bits
 from planner.catalogue.quality import quality_words
-from planner.deployment import CPU, MAX_PARALLEL, Device
+from planner.deployment import CPU, MAX_PARALLEL, MINIMUM, Device
 from planner.engines import ENGINES
 from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
@@ -33,8 +33,6 @@ GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""
 QUANT_POLICIES = ("8", "4")
 """The bits that LMDeploy keeps keys and values in, by a setting and not by a format."""
-MINIMUM = "minimum"
-"""What no engine takes less than; none itself."""
 DOUBLINGS = (2, 4, 8)
 """How many times the cards are tried: beyond that another card or format is the better advice."""
 

@@ -22,6 +22,10 @@ CPU = "cpu"
 """The vendor of machines that compute with their processor: their main memory is the device's."""
 
 
+MINIMUM = "minimum"
+"""The engine that counts what no engine takes less than, and that is none itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
     """One accelerator, or a machine that computes with its processor.
@@ -86,7 +90,7 @@ class Deployment:
     weights: QuantScheme
     kv_cache_k: NumberFormat
     kv_cache_v: NumberFormat
-    engine: str = "minimum"
+    engine: str = MINIMUM
     tensor_parallel: int = 1
     pipeline_parallel: int = 1
     data_parallel: int = 1

@@ -6,6 +6,7 @@ from planner.answers.answer import answer
 from planner.answers.words import the_card
 from planner.architecture import Architecture
 from planner.budget import OUTSIDE, Case
+from planner.deployment import MINIMUM
 from planner.engines import ENGINES
 from planner.errors import PlannerError
 from planner.finding.which import check_device
@@ -13,8 +14,6 @@ from planner.inputs.choices import Choices, choose
 from planner.records import dataclass
 from planner.spread import Left, spread
 from planner.units import format_bytes
-
-MINIMUM = "minimum"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from planner.architecture import Architecture, Attention, Layer
 from planner.at_once import AtOnce, at_once
 from planner.catalogue.links import find_link
 from planner.catalogue.performance_presets import find_speed_constants, host_time, kernels_of, servers
-from planner.deployment import Deployment
+from planner.deployment import MINIMUM, Deployment
 from planner.engines import find_engine
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
@@ -41,7 +41,7 @@ WHOLE_LAYERS = "llama"
 """What the names of engines begin with that give every card whole layers."""
 ON_CPU = "llama_cpp"
 """What runs where there is no card, unless an engine is named."""
-_RUN_BY = {"minimum": "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
+_RUN_BY = {MINIMUM: "vllm", "ollama": "llama_cpp", "ik_llama_cpp": "llama_cpp"}
 
 
 def run_by(engine: str, on_cpu: bool = False) -> str:
@@ -50,7 +50,7 @@ def run_by(engine: str, on_cpu: bool = False) -> str:
     >>> run_by("ollama"), run_by("sglang"), run_by("minimum"), run_by("minimum", on_cpu=True)
     ('llama_cpp', 'sglang', 'vllm', 'llama_cpp')
     """
-    return ON_CPU if on_cpu and engine == "minimum" else _RUN_BY.get(engine, engine)
+    return ON_CPU if on_cpu and engine == MINIMUM else _RUN_BY.get(engine, engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from planner.architecture import Architecture
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
 from planner.engines.llama_cpp.options import is_placed
+from planner.errors import PlannerError
 from planner.finding.which import check_device
 from planner.inputs.choices import Choices, choose
 from planner.launch import LAUNCHERS, expresses, launch
@@ -38,6 +39,21 @@ class Start:
         if self.spills:
             return "It starts with a part in main memory"
         return "Start it" if not self.change else "It does not start like this, but with one change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartSaid:
+    """A start as it is said: *command* in *language*, empty where there is none; *change* is what has to change first.
+
+    *files* are the commands that get what it loads, *notes* what it cannot say.
+    """
+
+    title: str
+    change: str = ""
+    command: str = ""
+    language: str = ""
+    files: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def starts(found: Answer) -> bool:
@@ -80,6 +96,27 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
     if enough:
         return Start(command=None, choices=enough[0].choices, change=enough[0].change)
     return Start(command=None, choices=choices)
+
+
+def start_said(choices: Choices, architecture: Architecture, found: Answer) -> StartSaid | None:
+    """How *choices*, whose answer is *found*, start, or why not; ``None`` as for ``start``."""
+    try:
+        how = start(choices, architecture, found)
+    except PlannerError as error:
+        return StartSaid(title=f"No command: {error}".rstrip("."))
+    if how is None:
+        return None
+    if how.command is None:
+        return StartSaid(title=how.title, change=how.change)
+    command = how.command
+    return StartSaid(
+        title=how.title,
+        change=how.change,
+        command=command.text,
+        language=command.language,
+        files=command.files,
+        notes=command.notes,
+    )
 
 
 def _waiting(found: Answer) -> tuple[str, ...]:

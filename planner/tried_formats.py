@@ -6,7 +6,7 @@ from contextlib import suppress
 from planner import presets
 from planner.catalogue.downloads import checkpoint_id, gguf_repository, hub_id, pull_name
 from planner.catalogue.native_files import HALVED, READ_GGUF, TO_HALVE, tried_names
-from planner.deployment import Device
+from planner.deployment import MINIMUM, Device
 from planner.engines import ENGINES
 from planner.errors import UnknownName
 from planner.formats import CHECKPOINT
@@ -19,7 +19,6 @@ MADE_WHILE_LOADING = {"vllm": "fp8", "sglang": "fp8"}
 GGUF_WEIGHTS = ("q8_0", "q6_k", "q5_k_m", "q4_k_m", "iq4_xs", "q3_k_m", "iq2_m")
 ALL_WEIGHTS = (CHECKPOINT, "int8", *GGUF_WEIGHTS[:4], "int4-g128", *GGUF_WEIGHTS[4:])
 """The better first: the first that fits is the one to take."""
-MINIMUM = "minimum"
 
 
 def default_weights(engine: str, device: Device | None = None) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """No command stands under a plan that it does not start."""
 
 import json
+import shlex
 
 import pytest
 
@@ -92,3 +93,25 @@ def test_a_command_that_names_its_model_needs_no_other_name(capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out)["context_tokens"] == 32_768
     assert main([*asked, "vllm serve --max-model-len 32768"]) == 2
     assert "add --model NAME" in capsys.readouterr().err
+
+
+def test_the_answer_as_json_has_the_command_and_the_changes_of_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+    """8.03 × 10⁹ parameters in 16 bit are larger than 12 GB: weights in 4 bit are enough, and so says each command."""
+    asked = ["plan", "--model", "llama-3.1-8b", "--device", "rtx-3060", "--engine", "vllm"]
+    assert main([*asked, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert main(asked) == 1
+    text = capsys.readouterr().out
+    assert found["start"]["change"] == "Weights in int4-g128"
+    assert all(f"  {line}" in text for line in found["start"]["command"].split("\n"))
+    assert [change["enough"] for change in found["changes"]] == [True, True, True, False]
+    for change in found["changes"]:
+        assert change["change"] in text
+        assert main(shlex.split(change["command"])[1:]) == (0 if change["enough"] else 1)
+        capsys.readouterr()
+
+
+def test_without_an_engine_there_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--model", "llama-3.1-8b", "--device", "rtx-4090", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["start"], found["changes"]) == (None, [])

@@ -12,7 +12,7 @@ from typing import Any
 from planner import format_presets, presets
 from planner.catalogue.library_names import OLLAMA
 from planner.catalogue.native_files import READ_GGUF
-from planner.deployment import CPU
+from planner.deployment import CPU, MINIMUM
 from planner.draft import EAGLE, MTP, NGRAM
 from planner.engines import ENGINES, find_engine
 from planner.formats import CHECKPOINT, NumberFormat
@@ -30,7 +30,6 @@ COMMON_CACHES = (SIXTEEN_BIT, "fp8", "q4_0", OTHER)
 SAME = "same"
 USUAL = "usual"
 QUANTIZE = (USUAL, "linear", "all")
-MINIMUM = "minimum"
 USUAL_OVERHEAD = "1.5GiB"
 """What is counted beside weights and cache where an engine has no items of its own."""
 NONE = "none"

@@ -8,6 +8,7 @@ import streamlit as st
 from planner.answers.answer import Answer, beyond_model
 from planner.at_once import AtOnce
 from planner.catalogue.performance_presets import speed_constants
+from planner.deployment import MINIMUM
 from planner.errors import PlannerError
 from planner.inputs.choices import FOR_SPEED, Choices, Chosen
 from planner.paced import MeasuredRate, paced, run_by
@@ -22,7 +23,6 @@ from ui.option_words import in_fields
 from ui.page import NoAnswer
 from ui.scenario import Scenario
 
-MINIMUM = "minimum"
 """The set-up that names no engine."""
 DEFAULT_ENGINE = run_by(MINIMUM)
 """Whose speed is planned where the set-up names no engine that was ever measured."""

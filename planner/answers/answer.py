@@ -7,7 +7,7 @@ from planner.at_once import at_once
 from planner.budget import MemoryBudget, RankBudget, State, budget_for, pools, prepare
 from planner.capacity import max_context_tokens, max_users
 from planner.deciding import Deciding, deciding
-from planner.deployment import Deployment, Workload
+from planner.deployment import MINIMUM, Deployment, Workload
 from planner.draft import Draft
 from planner.engines import find_engine
 from planner.engines.base import EngineReport
@@ -264,6 +264,6 @@ def warnings_for(architecture: Architecture, deployment: Deployment, workload: W
     if deployment.profile is not None:
         conditions = deployment.conditions(identity(architecture))
         found += [stale.sentence() for stale in deployment.profile.stale(conditions)]
-    if deployment.engine == "minimum" and deployment.overhead_bytes is None:
+    if deployment.engine == MINIMUM and deployment.overhead_bytes is None:
         found.append(NO_RUNTIME)
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any
 from planner.catalogue.library_names import meant_by
 from planner.catalogue.links import link_names
 from planner.commands.given import Unused, refuse_repeated
-from planner.deployment import CPU
+from planner.deployment import CPU, MINIMUM
 from planner.engines import ENGINES, find_engine
 from planner.engines.base import PerRequest
 from planner.export import Row, to_json
@@ -67,7 +67,7 @@ def add_storage(parser: argparse._ActionsContainer) -> None:
     add_kv_cache(parser)
     parser.add_argument("--kv-cache-k", help="format of the keys alone")
     parser.add_argument("--kv-cache-v", help="format of the values alone")
-    parser.add_argument("--engine", default="minimum", help=f"one of: {', '.join(ENGINES)}")
+    parser.add_argument("--engine", default=MINIMUM, help=f"one of: {', '.join(ENGINES)}")
     parser.add_argument("--engine-version", help="whose rules and defaults are used; default: the newest one known")
     parser.add_argument(
         "--set",

@@ -1,6 +1,8 @@
 import argparse
+from dataclasses import asdict
+from typing import Any
 
-from planner.answers.answer import answer
+from planner.answers.answer import Answer, answer
 from planner.commands import DOES_NOT_FIT, DONE
 from planner.commands.given import Unused, refuse_repeated
 from planner.commands.options import (
@@ -12,9 +14,10 @@ from planner.commands.options import (
     unused_storage,
     whole,
 )
+from planner.deployment import MINIMUM
 from planner.errors import PlannerError
 from planner.export import to_json
-from planner.inputs.choices import Chosen, choose
+from planner.inputs.choices import Choices, Chosen, choose
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_experts(chosen)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
     if arguments.json:
-        print(to_json(result))
+        print(to_json(_whole(choices, chosen, result)))
     else:
         from planner.text.plan import plan_text
 
@@ -85,6 +88,23 @@ def run(arguments: argparse.Namespace) -> int:
         if beside:
             print(f"Of the command {', '.join(beside)} {'says' if len(beside) == 1 else 'say'} nothing of memory.")
     return DONE if result.fits else DOES_NOT_FIT
+
+
+def _whole(choices: Choices, chosen: Chosen, result: Answer) -> dict[str, Any]:
+    """The answer with what the text says beside it: what would make it fit, and the command that starts it."""
+    whole: dict[str, Any] = {**asdict(result), "changes": [], "start": None}
+    if not result.fits:
+        from planner.advice import fixes
+
+        whole["changes"] = [
+            {"change": fix.change, "result": fix.result, "enough": fix.enough, "command": fix.choices.command()}
+            for fix in fixes(choices, chosen.architecture, result)
+        ]
+    if choices.engine != MINIMUM:
+        from planner.starting import start_said
+
+        whole["start"] = start_said(choices, chosen.architecture, result)
+    return whole
 
 
 def _check_experts(chosen: Chosen) -> None:

@@ -4,6 +4,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from planner.deployment import MINIMUM
 from planner.errors import UnknownName
 from planner.units import shorten
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from planner.engines.base import Engine
 
 ENGINES = {
-    "minimum": ("planner.engines.minimum", "Minimum"),
+    MINIMUM: ("planner.engines.minimum", "Minimum"),
     "transformers": ("planner.engines.transformers", "Transformers"),
     "llama_cpp": ("planner.engines.llama_cpp", "LlamaCpp"),
     "ik_llama_cpp": ("planner.engines.llama_cpp", "IkLlamaCpp"),

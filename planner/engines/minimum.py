@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from planner.architecture import Architecture
-from planner.deployment import Deployment, Workload
+from planner.deployment import MINIMUM, Deployment, Workload
 from planner.engines.base import EngineReport, PerRequest, Pool, Rank, WholeCard
 from planner.engines.split import pipeline_ranks, split_heads
 from planner.kv_cache import KVCacheSpec, model_specs
@@ -13,7 +13,7 @@ from planner.line_item import Basis, LineItem
 class Minimum(PerRequest, WholeCard):
     """Weights and caches alone; ``overhead_bytes`` states everything else as one figure."""
 
-    name = "minimum"
+    name = MINIMUM
     cache_basis = Basis.EXACT
     follows_card = False
     has_runtime_items = False

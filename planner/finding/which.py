@@ -14,13 +14,13 @@ from planner.capacity import max_context_tokens, max_users
 from planner.catalogue.native_files import READ_GGUF, keeps_experts, native_names, tried_names
 from planner.catalogue.quality import quality_words
 from planner.deciding import Deciding, deciding
-from planner.deployment import CPU, Device, Workload
+from planner.deployment import CPU, MINIMUM, Device, Workload
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, Chosen, choose, choose_cards
 from planner.line_item import Kind
 from planner.records import dataclass
-from planner.tried_formats import MINIMUM, default_weights, engines_on, preset_names, runs_on
+from planner.tried_formats import default_weights, engines_on, preset_names, runs_on
 from planner.weights import parameters
 
 COARSE_BITS = 4
@@ -135,7 +135,7 @@ def files_for(choices: Choices, architecture: Architecture) -> list[Match]:
     Of formats that come out equally large, the first by name stands for all.
     """
     engine = choices.engine
-    mixes = format_presets.usual_mixes() if engine == "minimum" or engine in READ_GGUF else ()
+    mixes = format_presets.usual_mixes() if engine == MINIMUM or engine in READ_GGUF else ()
     named = tried_names(engine, architecture, default_weights(engine, check_device(choices)))
     smaller = (mix for mix in mixes if mix not in named and not keeps_experts(mix, architecture))
     found = formats_for(choices, architecture, (*named, *smaller))

@@ -14,7 +14,7 @@ from planner import presets
 from planner.architecture import Architecture
 from planner.bandwidth import parse_bandwidth
 from planner.catalogue.native_files import converted_file
-from planner.deployment import CPU, Deployment, Device, Workload
+from planner.deployment import CPU, MINIMUM, Deployment, Device, Workload
 from planner.draft_settings import draft_settings
 from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
@@ -52,7 +52,7 @@ class Choices:
     kv_cache: str | None = None
     kv_cache_k: str | None = None
     kv_cache_v: str | None = None
-    engine: str = "minimum"
+    engine: str = MINIMUM
     engine_version: str | None = None
     set: tuple[str, ...] = ()
     context: int | None = None

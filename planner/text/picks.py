@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from planner.answers.answer import NO_RUNTIME
 from planner.catalogue.downloads import hub_note, pull_name
 from planner.catalogue.quality import unlike
-from planner.deployment import CPU
+from planner.deployment import CPU, MINIMUM
 from planner.finding.picks import Pick, longer_context, placed
 from planner.finding.which import check_device, match_quality
 from planner.finding.which_rows import pick_row
@@ -14,7 +14,6 @@ from planner.inputs.choices import Choices
 from planner.launch.gguf import download
 from planner.launch.llama_cpp_words import FORK
 from planner.text.plan import listing_text
-from planner.tried_formats import MINIMUM
 from planner.units import format_bytes
 
 COMMANDS = {

@@ -10,14 +10,13 @@ from planner.answers.answer import Answer
 from planner.answers.figures import beyond_limit, one_user_tokens, shared_need_bytes
 from planner.answers.verdict import verdict
 from planner.architecture import Architecture
-from planner.errors import PlannerError
 from planner.export import Row
 from planner.finding.bands import cell_text
 from planner.finding.table import TableRow
 from planner.inputs.choices import Choices
 from planner.line_item import LineItem
 from planner.pulled_file import pulled_instead
-from planner.starting import start
+from planner.starting import start_said
 from planner.text.table import notes
 from planner.units import counted_words, format_bytes, format_count, format_rate
 
@@ -52,17 +51,14 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
 
 def _start_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
     """The engine's own command, for engines that have one; where the plan does not start, with what has to change."""
-    try:
-        found = start(choices, architecture, answer)
-    except PlannerError as error:
-        return ["", f"No command: {error}"]
-    if found is None:
+    said = start_said(choices, architecture, answer)
+    if said is None:
         return []
-    if found.command is None:
-        return ["", f"{found.title}."]
-    heading = f"{found.title}: {found.change}." if found.change else f"{found.title}:"
-    files = ["", "Make the file first:", *_indented(found.command.files)] if found.command.files else []
-    return [*files, "", heading, *_indented(found.command.text), *(f"Note: {note}" for note in found.command.notes)]
+    if not said.command:
+        return ["", f"{said.title}."]
+    heading = f"{said.title}: {said.change}." if said.change else f"{said.title}:"
+    files = ["", "Make the file first:", *_indented(said.files)] if said.files else []
+    return [*files, "", heading, *_indented(said.command), *(f"Note: {note}" for note in said.notes)]
 
 
 def _indented(text: str) -> list[str]:

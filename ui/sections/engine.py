@@ -4,6 +4,7 @@ import streamlit as st
 
 from planner.answers.answer import Answer
 from planner.budget import Case
+from planner.deployment import MINIMUM
 from planner.engine_comparison import for_engine
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, Chosen
@@ -13,7 +14,6 @@ from planner.spread import Left, spread
 from planner.starting import start
 from planner.tried_formats import runs_on
 from planner.units import format_bytes
-from ui import form
 from ui.option_words import in_fields
 from ui.own_config import no_markup
 from ui.tables.html import html_table
@@ -110,7 +110,7 @@ def _command(choices: Choices, chosen: Chosen, engine: str) -> str:
 
 
 def _counted(choices: Choices) -> str:
-    return "no engine" if choices.engine == form.MINIMUM else engine_title(choices.engine)
+    return "no engine" if choices.engine == MINIMUM else engine_title(choices.engine)
 
 
 def _printed(answer: Answer) -> str:

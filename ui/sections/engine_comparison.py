@@ -6,7 +6,8 @@ import altair as alt
 import streamlit as st
 
 from planner.architecture import Architecture
-from planner.engine_comparison import MINIMUM, EngineFigures, compare_engines, comparison_sentence
+from planner.deployment import MINIMUM
+from planner.engine_comparison import EngineFigures, compare_engines, comparison_sentence
 from planner.inputs.choices import Choices
 from planner.units import format_bytes
 from ui.charts import colours
