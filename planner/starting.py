@@ -2,16 +2,13 @@
 
 from dataclasses import replace
 
-from planner.advice import fixes
 from planner.answers.answer import Answer, answer
-from planner.answers.figures import spills
 from planner.architecture import Architecture
 from planner.engines import find_engine
 from planner.engines.base import WholeCard
-from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
 from planner.finding.which import check_device
-from planner.inputs.choices import Choices, choose
+from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
@@ -84,18 +81,7 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
         command = launch(choices, chosen)
         assert command is not None, choices.engine
         return Start(command=replace(command, notes=(*command.notes, *_waiting(found))), choices=choices)
-    enough = [fix for fix in fixes(choices, architecture, found) if fix.enough]
-    for fix in enough:
-        changed = choose(fix.choices, architecture)
-        command = launch(fix.choices, changed)
-        is_moved = is_placed(changed.deployment.settings) and spills(found)
-        if command is not None and expresses(fix.choices, changed, command):
-            return Start(command=command, choices=fix.choices, change=fix.change, spills=is_moved)
-        if is_moved:  # The engine does so by itself, and has no option for it.
-            return Start(command=launch(choices, chosen), choices=fix.choices, change=fix.change, spills=True)
-    if enough:
-        return Start(command=None, choices=enough[0].choices, change=enough[0].change)
-    return Start(command=None, choices=choices)
+    return _with_one_change(choices, chosen, found)
 
 
 def start_said(choices: Choices, architecture: Architecture, found: Answer) -> StartSaid | None:
@@ -117,6 +103,27 @@ def start_said(choices: Choices, architecture: Architecture, found: Answer) -> S
         files=command.files,
         notes=command.notes,
     )
+
+
+def _with_one_change(choices: Choices, chosen: Chosen, found: Answer) -> Start:
+    """*choices*, which are *chosen*, with the first change that is enough and that a command can say."""
+    from planner.advice import fixes  # most plans start as they are
+    from planner.answers.figures import spills
+    from planner.engines.llama_cpp.options import is_placed
+
+    architecture = chosen.architecture
+    enough = [fix for fix in fixes(choices, architecture, found) if fix.enough]
+    for fix in enough:
+        changed = choose(fix.choices, architecture)
+        command = launch(fix.choices, changed)
+        is_moved = is_placed(changed.deployment.settings) and spills(found)
+        if command is not None and expresses(fix.choices, changed, command):
+            return Start(command=command, choices=fix.choices, change=fix.change, spills=is_moved)
+        if is_moved:  # The engine does so by itself, and has no option for it.
+            return Start(command=launch(choices, chosen), choices=fix.choices, change=fix.change, spills=True)
+    if enough:
+        return Start(command=None, choices=enough[0].choices, change=enough[0].change)
+    return Start(command=None, choices=choices)
 
 
 def _waiting(found: Answer) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def share_of(choices: Choices, architecture: Architecture) -> float:
     deployment = choose(choices, architecture).deployment
     if choices.engine != "sglang":
         return deployment.settings.number(SHARES[choices.engine])
-    from planner.engines.sglang import Sglang  # only where SGLang is asked for
+    from planner.engines.sglang.engine import Sglang  # only where SGLang is asked for
     from planner.engines.sglang.fraction import named_fraction
 
     return named_fraction(Sglang().ranks(architecture, deployment)[0].model, deployment)

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 ENGINES = {
     MINIMUM: ("planner.engines.minimum", "Minimum"),
     "transformers": ("planner.engines.transformers", "Transformers"),
-    "llama_cpp": ("planner.engines.llama_cpp", "LlamaCpp"),
-    "ik_llama_cpp": ("planner.engines.llama_cpp", "IkLlamaCpp"),
-    "ollama": ("planner.engines.llama_cpp", "Ollama"),
-    "vllm": ("planner.engines.vllm", "Vllm"),
-    "sglang": ("planner.engines.sglang", "Sglang"),
+    "llama_cpp": ("planner.engines.llama_cpp.engine", "LlamaCpp"),
+    "ik_llama_cpp": ("planner.engines.llama_cpp.engine", "IkLlamaCpp"),
+    "ollama": ("planner.engines.llama_cpp.engine", "Ollama"),
+    "vllm": ("planner.engines.vllm.engine", "Vllm"),
+    "sglang": ("planner.engines.sglang.engine", "Sglang"),
     "tensorrt_llm": ("planner.engines.tensorrt_llm", "TensorrtLlm"),
     "lmdeploy": ("planner.engines.lmdeploy", "Lmdeploy"),
 }

@@ -108,7 +108,7 @@ def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:
         return told
     if not start.settings.keys() >= SERVER_ARGS or presets.find_device(told.device).vendor != "amd":
         return told
-    from planner.engines.sglang import asked_share  # only for SGLang's logs
+    from planner.engines.sglang.engine import asked_share  # only for SGLang's logs
 
     chosen = choose(told)
     asked = f"{SGLANG_SHARE}={asked_share(chosen.architecture, chosen.deployment, float(printed)):.4g}"

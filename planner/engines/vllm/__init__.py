@@ -1,5 +1,1 @@
 """vLLM: pages, groups and blocks of its own, a share of the card, and what it prints when it starts."""
-
-from planner.engines.vllm.engine import Vllm
-
-__all__ = ["Vllm"]
