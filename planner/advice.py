@@ -9,7 +9,6 @@ from planner import presets
 from planner.answers.answer import Answer, answer, fits
 from planner.architecture import Architecture
 from planner.budget import TIGHT_TOKENS, budget_for, prepare
-from planner.capacity import largest
 from planner.catalogue.downloads import checkpoint_id
 from planner.catalogue.native_files import weight_bits
 from planner.catalogue.quality import quality_words
@@ -22,6 +21,7 @@ from planner.inputs.choices import Choices, choose, choose_cards
 from planner.inputs.named_cards import choose_device
 from planner.launch import LAUNCHERS, settable
 from planner.records import dataclass
+from planner.search import largest
 from planner.tried_formats import MADE_WHILE_LOADING
 from planner.tuning import tunings
 from planner.units import format_bytes

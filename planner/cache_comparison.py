@@ -8,12 +8,12 @@ from planner import presets
 from planner.answers.cache_words import attention_words
 from planner.answers.explain import sharing_words
 from planner.architecture import Architecture, Attention, LatentAttention, Layer, Mixer, distinct_layers
-from planner.capacity import largest
 from planner.deployment import MAX_TOKENS
 from planner.formats import NumberFormat, QuantScheme
 from planner.gguf_mixes import as_stored
 from planner.kv_cache import KVCacheSpec, bytes_for, bytes_per_token_at, model_specs
 from planner.records import dataclass
+from planner.search import largest
 from planner.weights import loaded_tensors, tensors_bytes
 
 REAL_MODELS = (

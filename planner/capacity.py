@@ -8,35 +8,11 @@ from typing import TypeVar
 from planner.budget import Case, RankBudget, holds
 from planner.deployment import MAX_TOKENS, MAX_USERS
 from planner.errors import PlannerError
+from planner.search import largest
 
 T = TypeVar("T")
 _ROUNDS = 4
 """After so many a guess is near enough to be searched from."""
-
-
-def largest(fits: Callable[[int], bool], limit: int, near: int = 1) -> int:
-    """The largest n in 0 … *limit* with ``fits(n)``, for a *fits* that never comes back once it is lost; 0 if none.
-
-    *near* is where to begin: the nearer, the fewer questions.
-    """
-    start, step = max(1, min(near, limit)), 1
-    if fits(start):
-        low = start
-        while low + step <= limit and fits(low + step):
-            low, step = low + step, 2 * step
-        high = min(low + step, limit + 1)
-    else:
-        high = start
-        while step < high and not fits(high - step):
-            high, step = high - step, 2 * step
-        low = max(0, high - step)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def max_context_tokens(ranks: tuple[RankBudget, ...], users: int = 1, case: Case = Case.EXPECTED) -> int | None:

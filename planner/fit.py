@@ -11,9 +11,9 @@ from itertools import accumulate
 
 from planner.architecture import Architecture
 from planner.budget import prepare
-from planner.capacity import largest
 from planner.inputs.choices import Choices, choose
 from planner.records import dataclass
+from planner.search import largest
 from planner.settings.setting import ints_text
 
 

@@ -7,9 +7,9 @@ share of one pass of the model. Source: Leviathan, Kalman and Matias, arXiv:2211
 import math
 from collections.abc import Callable
 
-from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.search import largest
 
 MAX_DRAFT_TOKENS = 2**20
 """No draft is longer; where a search ends."""

@@ -3,11 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.budget import State, on_device, plan, prepare
-from planner.capacity import largest, max_context_tokens, max_users
+from planner.capacity import max_context_tokens, max_users
 from planner.deployment import Workload
 from planner.engines import find_engine
 from planner.errors import PlannerError, UnknownName
 from planner.formats import QuantScheme, Role
+from planner.search import largest
 from planner.weights import active_parameters, model_bytes, parameters, parameters_by_role
 from tests.builders import BF16, FP32, INT4_G128, attention, deployment, latent, layer, linear, model, state
 

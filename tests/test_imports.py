@@ -21,6 +21,7 @@ LAYERS = (
         "planner.paging",
         "planner.printable",
         "planner.records",
+        "planner.search",
         "planner.spelled_names",
     ),
     (

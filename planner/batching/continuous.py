@@ -8,7 +8,7 @@ from heapq import heappop
 
 from planner.batching.outcome import Timings
 from planner.batching.residents import Residents
-from planner.capacity import largest
+from planner.search import largest
 
 _ENDLESS = 2**62
 

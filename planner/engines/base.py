@@ -34,7 +34,8 @@ class EngineReport:
     *version* is the version whose rules were used. *pool_tokens* and *max_concurrency* are the engine's own figures,
     which may count tokens in another way than a plan does; *num_blocks*, *block_size* and *blocks_per_request* are 0
     for one without blocks. *longest_start_tokens* is the longest context with which it
-    starts, ``None`` without a limit. *refusals* are sentences; empty when it starts. *notes* are worth knowing.
+    starts, ``None`` without a limit, and *request_bytes* what it says one request takes, 0 where it says nothing.
+    *refusals* are sentences; empty when it starts. *notes* are worth knowing.
     """
 
     version: str
@@ -42,6 +43,7 @@ class EngineReport:
     pool_tokens: int
     max_concurrency: float
     longest_start_tokens: int | None
+    request_bytes: int = 0
     num_blocks: int
     block_size: int
     blocks_per_request: int

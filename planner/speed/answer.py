@@ -2,11 +2,11 @@
 
 from planner.at_once import AtOnce
 from planner.batching.step_time import TICKS_PER_S, StepTime
-from planner.capacity import largest
 from planner.deployment import MAX_TOKENS
 from planner.engines.base import Limit
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.search import largest
 from planner.speed.cautions import cautions
 from planner.speed.constants import Parts, Seconds, SpeedConstants, for_prefill, parts, step_seconds, sum_seconds
 from planner.speed.operations import operations_per_prompt_token

@@ -1,8 +1,8 @@
 """A busy server: between the tokens of one request it computes the prompts of others."""
 
-from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.search import largest
 from planner.speed.answer import MAX_BATCH, Rate, rate_of
 from planner.speed.constants import Seconds, SpeedConstants, step_seconds
 from planner.speed.work import Model, decode_work

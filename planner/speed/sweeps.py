@@ -1,8 +1,8 @@
 """Speed over one quantity at a time, for pictures: users, context, prompt; and a step's two phases side by side."""
 
-from planner.capacity import largest
 from planner.errors import PlannerError
 from planner.records import dataclass
+from planner.search import largest
 from planner.speed.answer import MAX_BATCH, Rate, prompt_seconds, rate_of
 from planner.speed.constants import Parts, Seconds, SpeedConstants, parts, step_seconds
 from planner.speed.work import Model, decode_work, kv_bytes_read, weight_bytes_read

@@ -202,7 +202,7 @@ def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
         "blocks": lambda each: each.report.num_blocks if each.report else None,
         "block": lambda each: each.report.block_size if each.report else None,
         "longest_start": lambda each: each.report.longest_start_tokens if each.report else None,
-        "request": lambda each: each.kv_request_bytes,
+        "request": lambda each: each.report.request_bytes if each.report else None,
     }
     predictions = {}
     for name, figure in figures.items():

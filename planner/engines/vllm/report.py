@@ -1,8 +1,9 @@
 """What vLLM prints about its cache when it starts, or the sentence with which it does not."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from planner.deployment import Deployment
+from planner.deployment import MAX_TOKENS, Deployment
 from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.vllm.blocks import Grouping
 from planner.engines.vllm.groups import grouping, request_specs
@@ -11,6 +12,7 @@ from planner.engines.vllm.pages import STATE
 from planner.errors import PlannerError
 from planner.kv_cache import bytes_for
 from planner.records import dataclass
+from planner.search import largest
 from planner.units import format_bytes
 
 
@@ -89,6 +91,9 @@ def report(
     first = min(starts, key=lambda start: start.num_blocks)
     concurrency = first.num_blocks / max(start.blocks_per_request for start in starts)
     settings = deployment.settings
+    checked, longest = first, longest_start_tokens
+    if settings.rule("stages_checked_as_one") and len(starts) > 1:
+        checked, longest = _as_one(first, starts, [pool.rank for pool in pools], deployment, longest_start_tokens)
     if settings.rule("printed_tokens") == "concurrency":
         tokens = int(concurrency * context_tokens)
     else:
@@ -98,7 +103,8 @@ def report(
         pool_bytes=first.pool_bytes,
         pool_tokens=tokens,
         max_concurrency=concurrency,
-        longest_start_tokens=longest_start_tokens,
+        longest_start_tokens=longest,
+        request_bytes=checked.request_bytes,
         num_blocks=first.num_blocks,
         block_size=min(group.cache.block_tokens for group in first.grouping.groups),
         blocks_per_request=first.blocks_per_request,
@@ -106,7 +112,7 @@ def report(
             f"{group.count} × {group.layers} layers, {group.cache.title}, blocks of {group.cache.block_tokens:,} tokens"
             for group in first.grouping.groups
         ),
-        refusals=tuple(_refusals(first, deployment, context_tokens, longest_start_tokens)),
+        refusals=tuple(_refusals(checked, deployment, context_tokens, longest)),
         notes=tuple(_notes(first.grouping, deployment, context_tokens)),
     )
 
@@ -121,6 +127,18 @@ def _start(pool: Pool, deployment: Deployment, context_tokens: int) -> _Start:
         num_blocks=max(0, pool_bytes) // found.block_bytes,
         request_bytes=bytes_for(request_specs(pool.rank, deployment), context_tokens),
     )
+
+
+def _as_one(
+    first: _Start, starts: Sequence[_Start], ranks: Sequence[Rank], deployment: Deployment, longest: int | None
+) -> tuple[_Start, int | None]:
+    """*first* as it is checked where a request of all stages must fit into the smallest pool, and what starts then."""
+    specs = [spec for rank in ranks for spec in request_specs(rank, deployment)]
+    pool_bytes = min(start.pool_bytes for start in starts)
+    most = largest(lambda tokens: bytes_for(specs, tokens) <= pool_bytes, MAX_TOKENS if longest is None else longest)
+    request_bytes = sum(start.request_bytes for start in starts)
+    is_limited = bytes_for(specs, most + 1) > pool_bytes
+    return replace(first, request_bytes=request_bytes, pool_bytes=pool_bytes), most if is_limited else longest
 
 
 def _shortest_block(found: Grouping, deployment: Deployment, context_tokens: int) -> int:
