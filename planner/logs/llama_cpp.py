@@ -4,10 +4,12 @@ Source: src/llama-model.cpp, src/llama-kv-cache.cpp, src/llama-context.cpp, comm
 public reports from 2023 to 2026.
 """
 
+from collections.abc import Iterable
+
 from planner.logs import backends, llama_cpp_early, ollama
 from planner.logs.commands import options_of
 from planner.logs.patterns import Format, Pattern, pattern
-from planner.logs.readings import ALLOCATED
+from planner.logs.readings import ALLOCATED, Reading
 
 _CONTEXT = r"(?:llama_new_context_with_model|llama_init_from_model|llama_context|sched_reserve): +"
 _TYPES = r"K \((?P<set__cache_type_k>\w{1,12})\): *SIZE MiB, V \((?P<set__cache_type_v>\w{1,12})\)"
@@ -36,7 +38,10 @@ _LOADS = r"(?:loading model|(?:create context with|failed to load) model),? '(?P
 _IK = (
     ("ik_llama", r"\bik_llama\b"),
     ("KV", r"c\^KV \("),
-    *((name, rf"llama_new_context_with_model: {name} ") for name in ("mla_attn", "attn_max_b", "fused_moe")),
+    *(
+        (name, rf"(?:llama_new_context_with_model|llama_init_from_model): {name} ")
+        for name in ("mla_attn", "attn_max_b", "fused_moe")
+    ),
 )
 """What only ik_llama.cpp prints."""
 OPTIONS = {
@@ -130,7 +135,8 @@ FORMAT = Format(
         ),
         pattern(
             "cells",
-            r"size = *<cache_total__mib> MiB \( *<cells__tokens> cells, *\d{1,6} layers,[^)]{1,30}\), " + _TYPES,
+            r"size = *<cache_total__mib> MiB \( *<cells__tokens> cells, *\d{1,6} layers,"
+            r"(?: *(?P<set__n_seq_max>\d{1,5})(?:/\d{1,5})? seqs|[^)]{1,30})\), " + _TYPES,
         ),
         pattern("RS", rf"{_DEVICE} RS buffer size = *<states__mib> MiB"),
         pattern(
@@ -173,3 +179,13 @@ FORMAT = Format(
         *ollama.PATTERNS,
     ),
 )
+
+
+def last_tables(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    """Of several tables of a device's memory the last: others are of what was tried before, or of a draft."""
+    every = tuple(readings)
+    tables = {(reading.rank, reading.line) for reading in every if reading.name == "unaccounted"}
+    last = dict(sorted(tables, key=lambda table: table[1]))
+    return tuple(
+        reading for reading in every if (reading.rank, reading.line) not in tables or last[reading.rank] == reading.line
+    )

@@ -9,7 +9,11 @@ from planner.logs.lines import bytes_stream, open_log, text_stream
 from planner.logs.readings import Readings
 
 FORMATS = (vllm.FORMAT, sglang.FORMAT, tensorrt_llm.FORMAT, lmdeploy.FORMAT, llama_cpp.FORMAT, torch.FORMAT)
-FINISH = {"sglang": sglang.name_drafts, "ollama": ollama.finish}
+FINISH = {
+    "sglang": sglang.name_drafts,
+    "llama_cpp": llama_cpp.last_tables,
+    "ollama": lambda readings: ollama.finish(llama_cpp.last_tables(readings)),
+}
 """What an engine's readings need once a start is complete."""
 
 

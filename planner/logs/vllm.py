@@ -88,7 +88,7 @@ FORMAT = Format(
         ),
         pattern(
             "num_gpu_blocks_override",
-            r"Overriding num_gpu_blocks=<blocks__blocks> with "
+            r"Overriding num_gpu_blocks=(?!0\b)<blocks__blocks> with "
             r"num_gpu_blocks_override=<set__num_gpu_blocks_override>",
         ),
         pattern("capturing", r"Graph capturing finished in \d+ secs?, took <graphs__gib> GiB"),

@@ -9,7 +9,11 @@ from planner.records import dataclass
 from planner.settings.versions import Dated
 from planner.units import parse_bytes, shorten, ungrouped
 
-_FLAGS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+_FLAGS = {
+    **dict.fromkeys(("true", "1", "yes", "on", "enabled"), True),
+    **dict.fromkeys(("false", "0", "no", "off", "disabled"), False),
+}
+_SWITCH = {True: "on", False: "off"}
 _MAX_DIGITS = 15
 _INTS, _MAX_INTS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII), 1000
 
@@ -53,10 +57,17 @@ class Setting:
             case _:
                 return f"a number between {self.minimum:g} and {self.maximum:g}"
 
+    def _choice(self, text: str) -> str | None:
+        """One of the choices; of *on* and *off* by any word for them: logs have others than commands."""
+        if text in self.choices or text not in _FLAGS:
+            return text if text in self.choices else None
+        word = _SWITCH[_FLAGS[text]]
+        return word if word in self.choices else None
+
     def _read(self, text: str) -> Any:
         match self.type:
             case "choice":
-                return text.lower() if text.lower() in self.choices else None
+                return self._choice(text.lower())
             case "bool":
                 return _FLAGS.get(text.lower())
             case "bytes":

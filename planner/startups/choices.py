@@ -235,10 +235,10 @@ def _settings(found: Mapping[str, str], told: Choices) -> Iterator[str]:
         if name == "num_speculative_tokens" and DRAFT_METHODS.get(method, "mtp") is None:
             continue
         try:
-            known[name].parse(text)
+            value = known[name].parse(text)
         except PlannerError:
             continue
-        yield f"{name}={text}"
+        yield f"{name}={value if known[name].type == 'choice' else text}"
     if "num_speculative_tokens" in found and DRAFT_METHODS.get(method):
         yield f"speculative_method={DRAFT_METHODS[method]}"
 

@@ -15,7 +15,7 @@ from planner.records import dataclass
 from planner.settings.data import EngineSettings
 from planner.startups.buffers import predict_buffers
 from planner.startups.pools import POOL_ENGINES, predict_pools
-from planner.startups.prediction import Prediction, Predictions, ask, exact, of_card, of_items
+from planner.startups.prediction import Prediction, Predictions, ask, of_card, of_items
 from planner.units import format_bytes
 
 NOTHING = "the planner has no such figure"
@@ -176,8 +176,9 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     }
     predictions["weights"] = of_items(weights)
     predictions["consumed"] = of_items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
-    predictions["card"] = of_card(device, device.memory_bytes)
-    predictions["budget"] = exact(ceil(device.memory_bytes * share), f"{share:g} of the card")
+    predictions["card"] = card = of_card(device, device.memory_bytes)
+    low, value, high = (ceil(size * share) for size in (card.low, card.value, card.high))
+    predictions["budget"] = Prediction(value=value, low=low, high=high, basis=f"{share:g} of the card")
     predictions["pool"] = Prediction(
         value=room,
         low=room - spread[0],

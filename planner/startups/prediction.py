@@ -53,5 +53,7 @@ def exact(size: int, basis: str) -> Prediction:
 
 def of_card(device: Device, memory_bytes: int) -> Prediction:
     """The card's memory; where nothing but a size is known of it, that is the log's own or its reader's."""
-    is_stated = device.memory_basis == "stated"
-    return exact(memory_bytes, "the size that is planned with" if is_stated else device.memory_source)
+    if device.memory_basis == "stated":
+        return exact(memory_bytes, "the size that is planned with")
+    high = max(memory_bytes, device.memory_high_bytes or 0)
+    return Prediction(value=memory_bytes, low=memory_bytes, high=high, basis=device.memory_source)

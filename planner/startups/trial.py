@@ -54,7 +54,7 @@ class Failed:
     profile: CalibrationProfile | None
 
     def ask(self, choices: Choices) -> Answer:
-        """The plan of *choices*, with what was measured on the same card."""
+        """The plan of *choices*, with what was measured."""
         return answer(*self._plan(choices))
 
     def fits(self, choices: Choices) -> bool:
@@ -66,8 +66,9 @@ class Failed:
 
     def _plan(self, choices: Choices) -> tuple[Architecture, Deployment, Workload]:
         chosen = choose(choices, self.architecture)
-        is_elsewhere = card_of(choices)[:3] != card_of(self.choices)[:3]
-        profile = None if is_elsewhere or self.profile is None else carried(self.profile, self._chosen(), chosen)
+        profile = None if chosen.deployment.cards else self.profile
+        if profile is not None:
+            profile = carried(profile, self._chosen(), chosen)
         deployment = replace(chosen.deployment, profile=profile, settings=_placed(chosen.deployment.settings))
         return chosen.architecture, deployment, chosen.workload
 
@@ -164,10 +165,11 @@ def _is_said_by(line: str, flag: str) -> bool:
 
 
 def carried(profile: CalibrationProfile, before: Chosen, after: Chosen) -> CalibrationProfile:
-    """*profile* for another plan on the same card: a measured item moves by as much as what it replaces does.
+    """*profile* for another plan: a measured item moves by as much as what it replaces does.
 
-    Where the planner's rule says the same of both plans, it stays as measured. What replaces nothing, such as what was
-    loaded beside the tensors, holds for the same conditions only.
+    Where the planner's rule says the same of both plans, it stays as measured, on another card too: what a start takes
+    more than was assumed it takes there as well. What replaces nothing, such as what was loaded beside the tensors,
+    holds for the same conditions only.
     """
     old, new = _assumed(before), _assumed(after)
 
@@ -177,7 +179,8 @@ def carried(profile: CalibrationProfile, before: Chosen, after: Chosen) -> Calib
         more = sum(new.get(name, 0) - old.get(name, 0) for name in item.replaces)
         return replace(item, bytes=item.bytes + more, depends_on=())
 
-    return replace(profile, items=tuple(map(moved, profile.items)))
+    subject = after.deployment.subject(after.architecture.name)
+    return replace(profile, subject=subject, items=tuple(map(moved, profile.items)))
 
 
 def _assumed(chosen: Chosen) -> dict[str, int]:

@@ -4,14 +4,14 @@ Source: https://github.com/ggml-org/llama.cpp/blob/3f545becc/src/llama-kv-cache.
 llama-memory-recurrent.cpp.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.architecture import Attention, LatentAttention, Mixer, Recurrence, distinct_layers
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.llama_cpp.options import Options, options
 from planner.errors import PlannerError
-from planner.kv_cache import KVCacheSpec, attention_bytes_per_token, mixer_spec
+from planner.kv_cache import KVCacheSpec, attention_bytes_per_token, fixed_bytes, mixer_spec
 from planner.records import dataclass
 
 FP32_BYTES = 4
@@ -31,7 +31,7 @@ def cache_specs(rank: Rank, deployment: Deployment) -> tuple[CellSpec, ...]:
     """One request's caches on *rank*, one spec a window."""
     chosen = options(deployment)
     widest = _widest_values(rank, deployment, chosen)
-    fixed_bytes = 0
+    states_bytes = 0
     cells: dict[int | None, int] = {}
     for layer, count in distinct_layers(rank.layers):
         for mixer in layer.mixers:
@@ -39,7 +39,7 @@ def cache_specs(rank: Rank, deployment: Deployment) -> tuple[CellSpec, ...]:
             if chosen.window_extra_tokens is None:
                 window = None
             spec = _spec(mixer, deployment, widest)
-            fixed_bytes += count * spec.fixed_bytes
+            states_bytes += count * spec.fixed_bytes
             if spec.bytes_per_entry:
                 cells[window] = cells.get(window, 0) + count * spec.bytes_per_entry
     shared_by = chosen.n_parallel if chosen.unified(1) else 1
@@ -52,10 +52,10 @@ def cache_specs(rank: Rank, deployment: Deployment) -> tuple[CellSpec, ...]:
         )
         for window, cell_bytes in cells.items()
     ]
-    return (*specs, *([CellSpec(fixed_bytes=fixed_bytes)] if fixed_bytes else ()))
+    return (*specs, *([CellSpec(fixed_bytes=states_bytes)] if states_bytes else ()))
 
 
-def cache_bytes(specs: Iterable[KVCacheSpec], deployment: Deployment, tokens: int, requests: int) -> int:
+def cache_bytes(specs: Sequence[KVCacheSpec], deployment: Deployment, tokens: int, requests: int) -> int:
     """All slots together.
 
     One cache of tokens · requests cells where they share, else as many caches as slots; a state a slot either way.
@@ -71,8 +71,13 @@ def cache_bytes(specs: Iterable[KVCacheSpec], deployment: Deployment, tokens: in
         if window is not None:
             held = min(held, chosen.window_cells(window, slots if is_unified else 1))
         entries = held // spec.tokens_per_entry
-        total += spec.fixed_bytes * slots + spec.bytes_per_entry * entries * (1 if is_unified else slots)
-    return total
+        total += spec.bytes_per_entry * entries * (1 if is_unified else slots)
+    return total + state_bytes(specs, deployment, requests)
+
+
+def state_bytes(specs: Iterable[KVCacheSpec], deployment: Deployment, requests: int) -> int:
+    """The recurrent states of all slots, which are printed apart from the cells."""
+    return fixed_bytes(specs) * options(deployment).slots(requests)
 
 
 def _spec(mixer: Mixer, deployment: Deployment, widest_values: int | None) -> KVCacheSpec:

@@ -4,7 +4,7 @@ from math import ceil
 
 from planner.deployment import Deployment
 from planner.engines.base import Rank
-from planner.engines.vllm.groups import request_specs
+from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.report import null_block_bytes
 from planner.engines.vllm.runtime import LOADER, PADDING, ROTARY
 from planner.kv_cache import bytes_for
@@ -78,10 +78,13 @@ def _loaded_bytes(start: Start, weights_bytes: int) -> int:
 def _pool_bytes(start: Start, deployment: Deployment, rank: Rank) -> int | None:
     """The smallest pool that is printed; within its rounding what the length needs that is said to start.
 
-    The first engine prints the tokens that it holds where one request needs more.
+    Without a printed pool from its blocks, as the first engine and a refusal of too many states print them, or from
+    the tokens that it holds where one request needs more.
     """
     pool, longest, held = start.least("pool"), start.most("longest_start"), start.least("pool_tokens")
     if pool is None:
+        if (blocks := start.least("blocks")) is not None:
+            return int(blocks.value) * grouping(rank, deployment).block_bytes
         is_refused = held is not None and start.failure is not None and start.failure.kind == "request"
         return bytes_for(request_specs(rank, deployment), int(held.value)) if held is not None and is_refused else None
     if longest is not None:
