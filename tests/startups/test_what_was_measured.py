@@ -29,8 +29,8 @@ PROFILED = (
 TABLE = (
     "common_memory_breakdown_print: | memory breakdown [MiB] | total    free     self   model   context   compute    "
     "unaccounted |\n"
-    "common_memory_breakdown_print: |   - CUDA0 (RTX 5090)   | 32111 = 31605 + ({used} = 16386 + {context} + {compute}) "
-    "+ {rest} |\n"
+    "common_memory_breakdown_print: |   - CUDA0 (RTX 5090)   | 32111 = 31605 + ({used} = 16386 + {context} + "
+    "{compute}) + {rest} |\n"
 )
 HYBRID = (
     "build_info: b8946-0f1bb602d\n"
@@ -108,7 +108,10 @@ def test_flash_attention_is_read_by_each_of_its_words() -> None:
 
 def test_a_card_within_what_was_seen_of_it_is_within_the_range() -> None:
     """An L4 is 22.03 to 22.07 GiB in public reports."""
-    log = "ValueError: Free memory on device (19.77/22.05 GiB) on startup is less than desired GPU memory utilization (0.9, 19.84 GiB).\n"
+    log = (
+        "ValueError: Free memory on device (19.77/22.05 GiB) on startup is less than desired GPU memory utilization "
+        "(0.9, 19.84 GiB).\n"
+    )
     found = rows(report(log, model="qwen3-8b", device="l4"))
     assert found["card"].match is Match.INSIDE
     assert found["budget"].match is Match.INSIDE
