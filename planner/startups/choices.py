@@ -238,7 +238,7 @@ def _settings(found: Mapping[str, str], told: Choices) -> Iterator[str]:
             value = known[name].parse(text)
         except PlannerError:
             continue
-        yield f"{name}={value if known[name].type == 'choice' else text}"
+        yield f"{name}={text if str(value).lower() == text.lower() or not isinstance(value, str) else value}"
     if "num_speculative_tokens" in found and DRAFT_METHODS.get(method):
         yield f"speculative_method={DRAFT_METHODS[method]}"
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from planner.answers.answer import answer
+from planner.answers.figures import room_bytes
 from planner.budget import plan
 from planner.calibration import CalibrationProfile
 from planner.inputs.choices import Chosen
@@ -30,6 +31,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
     return (
         _other_weights(start, by_name.get("weights"))
         or _other_request(start, by_name.get("request"))
+        or _smaller_card(start, chosen)
         or _other_cache(start, chosen)
         or _other_cards(start, by_name.get("cache"))
         or _other_format(start, by_name.get("pool_tokens"))
@@ -60,6 +62,25 @@ def _other_request(start: Start, row: Compared | None) -> str:
     return (
         f"One request takes {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
         f"something else: {ALONE}."
+    )
+
+
+def _smaller_card(start: Start, chosen: Chosen) -> str:
+    """A failed start had room for a cache, and on the planned card there is none even where the rest takes least."""
+    held = [start.least(name) for name in ("pool", "blocks", "pool_tokens")]
+    if (
+        start.failure is None
+        or start.engine in LLAMA_CPP
+        or not any(reading is not None and reading.value > 0 for reading in held)
+    ):
+        return ""
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    short_bytes = -room_bytes(found) - sum(item.bytes - item.low_bytes for item in found.items)
+    if short_bytes <= 0:
+        return ""
+    return (
+        f"It had room for a cache by the log, and by the plan {found.device} is {_size(short_bytes)} too small for the "
+        f"rest alone: give --device, and how many of them, as they were; {ALONE}."
     )
 
 

@@ -93,7 +93,8 @@ class Failed:
         """
         try:
             found = self.ask(changed)
-            if any("max_num_seqs = " in sentence for sentence in _refusals(found)):
+            is_told = says == ENGINE and changed.context == self.choices.context
+            if not is_told and any("max_num_seqs = " in sentence for sentence in _refusals(found)):
                 blocks = max(1, found.report.num_blocks if found.report else 1)
                 fewer = with_setting(changed, "max_num_seqs", blocks)
                 again = self.ask(fewer)

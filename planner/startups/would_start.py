@@ -178,7 +178,12 @@ def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
     settings = choose(failed.choices, failed.architecture).deployment.settings
     share, blocks, free, card = settings.number("gpu_memory_utilization"), *_figures(start)
     if start.failure is not None and start.failure.kind == "states" and blocks:
-        yield "sequences", f"At most {blocks:,} requests at once", PLANNER, _with_sequences(failed, blocks)
+        yield (
+            "sequences",
+            f"At most {blocks:,} requests at once, as the engine says",
+            ENGINE,
+            _with_sequences(failed, blocks),
+        )
     limit = free / card if free and card else 1.0
     for higher in UTILISATIONS:
         if share < higher <= limit:

@@ -212,10 +212,17 @@ def test_text_shows_both_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     assert "main memory is" in capsys.readouterr().out.splitlines()[0]
 
 
-def test_windows_that_the_code_does_not_load_are_no_windows() -> None:
-    """Mistral-7B v0.1 has a window of 4,096 in its file and a cell a token all the same."""
-    found = ask("n_parallel=1", model="mistral-7b-v0.1", context=32_768)
-    assert cache_bytes(found) == 32_768 * TOKEN
+@pytest.mark.parametrize(
+    ("model", "context", "token_bytes"),
+    [
+        ("mistral-7b-v0.1", 32_768, TOKEN),
+        ("phi-3-mini-4k", 4_096, 2 * 32 * 96 * 2 * 32),
+        ("phi-3-medium-4k", 4_096, 2 * 10 * 128 * 2 * 40),
+    ],
+)
+def test_windows_that_the_code_does_not_use_are_no_windows(model: str, context: int, token_bytes: int) -> None:
+    """A window of 4,096 or 2,047 in the file, and a cell a token all the same."""
+    assert cache_bytes(ask("n_parallel=1", model=model, context=context)) == context * token_bytes
 
 
 @pytest.mark.parametrize(

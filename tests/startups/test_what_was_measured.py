@@ -115,3 +115,10 @@ def test_a_card_within_what_was_seen_of_it_is_within_the_range() -> None:
     found = rows(report(log, model="qwen3-8b", device="l4"))
     assert found["card"].match is Match.INSIDE
     assert found["budget"].match is Match.INSIDE
+
+
+def test_a_card_that_is_too_small_for_what_was_there_is_not_the_log_s() -> None:
+    """27 billion weights in 8 bit are more than an RTX 4090 has; the log's own number is what is left to say."""
+    found = report(STATES, device="rtx-4090")
+    assert [one.option for one in found.would_start] == ["--max-num-seqs 856"]
+    assert any("too small for the rest alone: give --device" in note for note in found.notes)
