@@ -91,6 +91,10 @@ class Engine(Protocol):
     splits_layers: bool
     has_runtime_items: bool
 
+    def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+        """*deployment* with the settings that this engine derives from the longest request."""
+        ...
+
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """The different device loads: one a pipeline stage."""
         ...
@@ -160,6 +164,9 @@ class PerRequest:
     splits_layers = False
     counts_what_is_used = True
     has_runtime_items = True
+
+    def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+        return deployment
 
     def sequence_bytes(self, specs: tuple[KVCacheSpec, ...], tokens: int) -> int:
         return bytes_for(specs, tokens)

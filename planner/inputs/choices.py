@@ -158,6 +158,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
     workload = Workload(context_tokens=context_tokens, users=choices.users)
+    deployment = found.follow(model, deployment, context_tokens)
     return Chosen(architecture=model, deployment=deployment, workload=workload)
 
 

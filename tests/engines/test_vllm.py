@@ -436,15 +436,34 @@ def test_deepseek_v4_packs_pages_of_five_sizes_into_a_block() -> None:
         ask(v4)
 
 
-def test_versions_that_compute_a_prompt_in_one_step_say_so() -> None:
-    def notes(*settings: str, version: str) -> tuple[str, ...]:
-        report = ask(DENSE, *settings, engine_version=version, context=32_768).report
-        assert report is not None
-        return report.notes
+@pytest.mark.parametrize(
+    ("version", "context", "step"),
+    [("0.6.4", 1_024, 2_048), ("0.6.4", 32_768, 32_768), ("0.6.4", 32_769, 512), ("0.7", 32_769, 2_048)],
+)
+def test_a_version_without_chunks_runs_the_longest_prompt_as_one_step(version: str, context: int, step: int) -> None:
+    """SchedulerConfig: max(max_model_len, 2,048), and chunks of 512 or from 0.6.5 on 2,048 above 32,768 tokens."""
 
-    said = "vLLM 0.7 computes a prompt of max_model_len in one step: --set max_num_batched_tokens=32768 counts it."
-    assert notes(version="0.7") == (said,)
-    assert notes("max_num_batched_tokens=32768", version="0.7") == notes(version="0.8") == ()
+    def peak(*settings: str, engine_version: str = version) -> LineItem:
+        items = ask(DENSE, *settings, engine_version=engine_version, context=context).items
+        return next(item for item in items if item.name == "activation peak")
+
+    assert peak() == peak(f"max_num_batched_tokens={step}")
+    assert peak(engine_version="0.8") == peak("max_num_batched_tokens=2048", engine_version="0.8")
+
+
+@pytest.mark.parametrize(("context", "tokens"), [(20_000, 31_232), (29_000, 23_648)])
+def test_the_pool_shrinks_with_the_prompt_that_is_one_step(context: int, tokens: int) -> None:
+    """Llama-3.1-8B on 23.58 GiB with 0.6.4: https://github.com/vllm-project/vllm/issues/10517. 35,000 started."""
+
+    def plan(length: int) -> Answer:
+        choices = Choices(model="llama-3.1-8b", memory="23.58GiB", engine="vllm", engine_version="0.6.4")
+        chosen = choose(replace(choices, context=length))
+        return answer(chosen.architecture, chosen.deployment, chosen.workload)
+
+    found = plan(context)
+    assert found.fits is (tokens >= context)
+    assert found.pool_tokens == pytest.approx(tokens, rel=0.04)
+    assert plan(35_000).fits
 
 
 def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:

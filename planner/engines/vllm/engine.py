@@ -12,7 +12,7 @@ from planner.engines.refusals import check_settings
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
-from planner.engines.vllm.options import check, options
+from planner.engines.vllm.options import check, options, with_whole_prompts
 from planner.engines.vllm.pages import in_model_format
 from planner.engines.vllm.report import check_stated_pool, null_block_bytes, report, stated_pool_bytes
 from planner.engines.vllm.runtime import runtime_items
@@ -29,6 +29,9 @@ class Vllm(PerRequest):
     cache_basis = Basis.RULE
     follows_card = True
     counts_what_is_used = False
+
+    def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+        return with_whole_prompts(architecture, deployment, context_tokens)
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         """Pipeline stages; the layers that draft, where the model's own do, are the last stage's."""

@@ -1,12 +1,17 @@
 """vLLM's settings as one deployment has them, with what it derives from the card."""
 
+from dataclasses import replace
 from typing import Any
 
+from planner.architecture import Architecture
 from planner.deployment import Deployment, Device
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.settings.data import EngineSettings
 from planner.units import GIB
+
+USUAL_STEP_TOKENS = 2_048
+"""A step has no fewer tokens than these where a prompt is one step, however short it may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +62,30 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
         keeps_all_states=mode == "all",
         is_aligned=mode != "none",
     )
+
+
+def with_whole_prompts(architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+    """*deployment* with the step of a version that computes a prompt at once: as long as the longest, if not given.
+
+    So is what it profiles when it starts. Longer prompts come in chunks where nothing stands against it.
+    Source: vllm/config.py, SchedulerConfig; vllm/engine/arg_utils.py, create_engine_config.
+    """
+    settings = deployment.settings
+    if not settings.rule("whole_prompts") or settings.integer("max_num_batched_tokens") is not None:
+        return deployment
+    rule = settings.rule("chunked_prompts")
+    mixers = (mixer for layer in architecture.layers for mixer in layer.mixers)
+    is_whole = (
+        context_tokens <= rule["above"]
+        or bool(architecture.towers)
+        or any(getattr(mixer, "window_tokens", None) for mixer in mixers)
+        or bool(settings.integer("num_speculative_tokens"))
+        or bool(settings.flag("enable_lora"))
+        or deployment.device.vendor in rule["except"]
+    )
+    least: int = rule["of_towers"] if architecture.towers else 0
+    usual: int = max(context_tokens, USUAL_STEP_TOKENS, least) if is_whole else rule["tokens"]
+    return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": usual}))
 
 
 def check(deployment: Deployment) -> None:

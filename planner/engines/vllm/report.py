@@ -113,7 +113,7 @@ def report(
             for group in first.grouping.groups
         ),
         refusals=tuple(_refusals(checked, deployment, context_tokens, longest)),
-        notes=tuple(_notes(first.grouping, deployment, context_tokens)),
+        notes=tuple(_notes(first.grouping, deployment)),
     )
 
 
@@ -192,7 +192,7 @@ def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
     """
     settings, step = deployment.settings, options(deployment).max_num_batched_tokens
     is_whole = settings.rule("whole_prompts") and "max_num_batched_tokens" in settings.given
-    if not is_whole or not step < context_tokens <= settings.rule("chunked_above_tokens"):
+    if not is_whole or not step < context_tokens <= settings.rule("chunked_prompts")["above"]:
         return []
     return [
         f"vLLM would refuse to start: max_num_batched_tokens = {step:,} is less than max_model_len = "
@@ -215,17 +215,12 @@ def _unfree(deployment: Deployment) -> list[str]:
     ]
 
 
-def _notes(found: Grouping, deployment: Deployment, context_tokens: int) -> list[str]:
+def _notes(found: Grouping, deployment: Deployment) -> list[str]:
     settings = deployment.settings
     notes = []
     if options(deployment).keeps_all_states and any(group.cache.keeps_all for group in found.groups):
         notes.append(
             f"vLLM {settings.version} keeps a state for every block here, in blocks of whole chunks of the model, "
             "which may be longer than counted; --set mamba_cache_mode=align keeps two."
-        )
-    if settings.rule("whole_prompts") and context_tokens > options(deployment).max_num_batched_tokens:
-        notes.append(
-            f"vLLM {settings.version} computes a prompt of max_model_len in one step: "
-            f"--set max_num_batched_tokens={context_tokens} counts it."
         )
     return notes
