@@ -67,7 +67,7 @@ def test_nothing_is_suggested_above_the_engine_s_own_figure() -> None:
         "KV cache (23648).\n"
     )
     lengths = [one for one in found.would_start if one.option.startswith("--max-model-len")]
-    assert {(one.option, one.max_context_tokens) for one in lengths} == {("--max-model-len 23648", 23_648)}
+    assert {one.option for one in lengths} == {"--max-model-len 23648"}
     shown = said_once(found.would_start)
     enough = {one.option.split(" ")[0] for one in shown if one.starts and one.option}
     assert not enough & {one.option.split(" ")[0] for one in shown if not one.starts}
