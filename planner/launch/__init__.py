@@ -1,6 +1,6 @@
 """The command that starts what was planned, for the engine that was chosen, and the way back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from importlib import import_module
 
@@ -12,6 +12,7 @@ from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch.base import Launch
 from planner.launch.several import several_notes
 from planner.launch.spelling import STANDS_FOR
+from planner.settings.data import EngineSettings
 
 LAUNCHERS = {
     "vllm": "planner.launch.vllm",
@@ -31,11 +32,16 @@ def launch(choices: Choices, chosen: Chosen) -> Launch | None:
     path = LAUNCHERS.get(choices.engine)
     if path is None:
         return None
-    write: Callable[[Choices, Chosen], Launch] = import_module(path).launch
+    module = import_module(path)
+    write: Callable[[Choices, Chosen], Launch] = module.launch
+    said_otherwise: Collection[str] = getattr(module, "SAID_OTHERWISE", ())
     deployment, workload = chosen.deployment, chosen.workload
     each = replace(workload, users=-(-workload.users // deployment.replicas))
-    found = write(choices, replace(chosen, deployment=replace(deployment, replicas=1), workload=each))
-    return replace(found, notes=(*found.notes, *_beside(deployment)))
+    settings = replace(deployment.settings, given=deployment.settings.given - deployment.settings.lacking.keys())
+    one = replace(deployment, replicas=1, settings=settings)
+    found = write(choices, replace(chosen, deployment=one, workload=each))
+    notes = (*found.notes, *_unsaid(settings, said_otherwise), *_beside(deployment))
+    return replace(found, notes=notes)
 
 
 def settable(engine: str, setting: str) -> bool:
@@ -51,6 +57,16 @@ def expresses(choices: Choices, chosen: Chosen, command: Launch) -> bool:
     same_weights = read.weights.name == chosen.deployment.weights.name or chosen.deployment.weights.name == CHECKPOINT
     is_known = STANDS_FOR not in command.text
     return is_known and same_weights and all(said.values[name] == asked.values[name] for name in asked.given)
+
+
+def _unsaid(settings: EngineSettings, said_otherwise: Collection[str]) -> Iterator[str]:
+    """What the command does not say, because this version has no option for it."""
+    for name, introduced in settings.lacking.items():
+        if name not in said_otherwise:
+            yield (
+                f"{settings.title} {settings.version} has no option for {name}, which came with {introduced}: the plan "
+                "counts it, and the command does not say it."
+            )
 
 
 def _beside(deployment: Deployment) -> Iterator[str]:

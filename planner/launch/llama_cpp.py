@@ -39,6 +39,10 @@ from planner.units import MIB
 _MAX_DIGITS = 15
 
 
+SAID_OTHERWISE = ("cpu_moe", "n_cpu_moe")
+"""Settings that ``_options`` says in another way to a version without an option for them."""
+
+
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets, and the context of all slots together."""
     deployment = chosen.deployment
@@ -69,6 +73,8 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     if deployment.on_cpu:
         # Where there is a card after all, it would still multiply prompts with layers in main memory.
         yield from NO_CARD.get(deployment.engine, ())
+    if "flash_attn" in values and settings.rule("flash_attn_is_switch"):
+        yield from [VALUES["flash_attn"]] if values.pop("flash_attn") == "on" else ()
     for name, value in ({"n_gpu_layers": "0" if deployment.on_cpu else ALL_LAYERS} | values).items():
         yield from (VALUES[name], value)
     for name, (on, off) in EITHER_WAY.items():
@@ -80,9 +86,8 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     for name, option in IN_MIB.items():
         if name in settings.given:
             yield from (option, str(settings.values[name] // MIB))
-    if "cpu_moe_layers" in settings.given:
-        layers = "|".join(map(str, settings.values["cpu_moe_layers"]))
-        yield from ("--override-tensor", EXPERTS.format(layers=layers))
+    if layers := _layers_with_experts_on_host(chosen):
+        yield from ("--override-tensor", EXPERTS.format(layers="|".join(map(str, layers))))
     if "tensor_split" in settings.given:
         yield from ("--tensor-split", ",".join(map(str, settings.values["tensor_split"])))
     elif (count := deployment.pipeline_parallel) > 1:
@@ -90,6 +95,17 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
         yield from ("--tensor-split", ",".join(map(str, shares)))
     if deployment.draft is not None:
         yield from _draft(choices, deployment, deployment.draft)
+
+
+def _layers_with_experts_on_host(chosen: Chosen) -> Sequence[int]:
+    """Those that are named, and those of the options for experts that an older version has not."""
+    settings = chosen.deployment.settings
+    if "cpu_moe_layers" in settings.given:
+        named: Sequence[int] = settings.values["cpu_moe_layers"]
+        return named
+    if "cpu_moe" in settings.lacking:
+        return range(len(chosen.architecture.layers))
+    return range(settings.values["n_cpu_moe"] if "n_cpu_moe" in settings.lacking else 0)
 
 
 def _draft(choices: Choices, deployment: Deployment, draft: Draft) -> Iterator[str]:

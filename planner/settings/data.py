@@ -45,6 +45,11 @@ class EngineData:
         """Whether its user can give *setting*."""
         return not self.settable or setting in self.settable
 
+    def has(self, setting: str, version: Version) -> bool:
+        """Whether *version* is none from before *setting*."""
+        introduced = self.settings[setting].introduced
+        return not introduced or version >= parse_version(introduced)
+
     def runs_on(self, device: str, vendor: str) -> bool:
         """Whether it runs on *device*; of a device without a *vendor* nothing is known that would forbid it."""
         return not self.vendors or not vendor or (vendor in self.vendors and device not in self.not_on)
@@ -115,7 +120,8 @@ class EngineSettings:
 
     A setting is ``None`` where the engine derives it. *title* is the engine's; *known* is the version whose rules they
     are: another than the one that was asked for where that is later than all that is known. *fixed*: the settings
-    that the engine gives its user no way to change.
+    that the engine gives its user no way to change; *lacking*: those of *given* that this version has no option for,
+    with the first that has one.
     """
 
     title: str = ""
@@ -126,6 +132,7 @@ class EngineSettings:
     values: Mapping[str, Any] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
     fixed: frozenset[str] = frozenset()
+    lacking: Mapping[str, str] = field(default_factory=dict)
     rules: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -171,7 +178,10 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
         raise PlannerError(f"Engine {engine!r} has no versions; leave --engine-version out.")
     number = data.number(version or data.newest or "0.0")
     values = {name: value_at(setting.defaults, number) for name, setting in data.settings.items()}
-    chosen = dict(_pairs(data, engine, given))
+    chosen = {
+        name: value for name, value in _pairs(data, engine, given) if value != values[name] or data.has(name, number)
+    }
+    lacking = {name: data.settings[name].introduced for name in chosen if not data.has(name, number)}
     return EngineSettings(
         title=_NAME_ENDS.split(data.title)[0].strip(),
         version=version or data.newest,
@@ -180,6 +190,7 @@ def settle(data: EngineData, engine: str, version: str | None, given: Iterable[s
         stated=version is not None,
         values=values | chosen,
         given=frozenset(chosen),
+        lacking=lacking,
         fixed=frozenset(name for name in data.settings if not data.can_set(name)),
         rules={name: value_at(entries, number) for name, entries in data.rules.items()},
     )

@@ -22,7 +22,8 @@ _INTS, _MAX_INTS = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII), 1000
 class Setting:
     """One option by the engine's own name. *type*: ``int``, ``float``, ``bool``, ``bytes``, ``choice`` or ``ints``.
 
-    Without *defaults* it is not set: the engine derives it, as *meaning* says.
+    Without *defaults* it is not set: the engine derives it, as *meaning* says. *introduced* is the version that has it
+    first, by *introduced_source*; empty for one that all versions have which are known here.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Setting:
     minimum: float = 0
     maximum: float = 10**12
     defaults: tuple[Dated, ...] = ()
+    introduced: str = ""
+    introduced_source: str = ""
 
     def parse(self, text: str) -> Any:
         """The value written as *text*; raises PlannerError with what is possible."""
