@@ -46,6 +46,11 @@ def shortage_bytes(start: Start) -> int | None:
     return max(0, round(asked.value - (0 if left is None else left.value)))
 
 
+def knows_what_was_left(start: Start) -> bool:
+    """Whether the log says what was left for the allocation that failed, and not only what that asked for."""
+    return start.least("left") is not None or len(cards(start, "free")) == 1
+
+
 def beyond_refused(start: Start, items: Iterable[LineItem]) -> int:
     """What a plan of *items* takes beyond what llama.cpp's only card gave, whatever was free at first.
 

@@ -14,7 +14,7 @@ from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 from planner.startups.larger_shares import Change, larger_shares, named_share
 from planner.startups.printed_pools import freed_words, taken_by_others
-from planner.startups.shortage import Stage, beyond_refused, share_below, shortage_bytes, stage_of
+from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, share_below, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
 from planner.tuning import SEQUENCES, SHARES, UTILISATIONS, with_setting, without_settings
 from planner.units import MIB, format_bytes, parse_bytes
@@ -26,7 +26,7 @@ LARGER_CARD = 1.1
 UNEXPLAINED = ("other", "buffer")
 """Kinds of failure that a plan which fits has no change for."""
 BESIDE_BUFFERS_BYTES = 256 * MIB
-"""Less than this may not be enough for what llama.cpp's libraries take while it serves."""
+"""What llama.cpp's libraries take beside its buffers when the first request comes: public memory breakdowns."""
 MARGIN = 0.01
 """Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
@@ -46,8 +46,8 @@ def would_start(
     as_planned = before = failed.ask(choices)
     if start.failure.kind in UNEXPLAINED and before.fits:
         return ()
-    if choices.engine in LLAMA_CPP and (missing := shortage_bytes(start)) is not None:
-        failed = _with_missing(failed, before, missing or beyond_refused(start, before.items))
+    if choices.engine in LLAMA_CPP and (missing := _missing_bytes(start, before)) is not None:
+        failed = _with_missing(failed, before, missing + beyond_refused(start, before.items))
         before = failed.ask(choices)
     is_unknown = before.fits and start.failure.kind in ("pool", "memory")
     tried: dict[str, Try] = {}
@@ -56,7 +56,7 @@ def would_start(
         if (known is None or not (known.starts or is_unknown)) and not failed.is_idle(changed, before):
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
-                tried[kind] = _perhaps(found) if is_unknown else _with_what_is_left(found, failed)
+                tried[kind] = _perhaps(found) if is_unknown else found
     freed = _freed(start, failed, as_planned)
     return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
 
@@ -86,15 +86,16 @@ def _perhaps(found: Try) -> Try:
     return Try(change=found.change, option=option, says=found.says, starts=False)
 
 
-def _with_what_is_left(found: Try, failed: Failed) -> Try:
-    """llama.cpp's buffers are counted, and not what its libraries take beside them when the first request comes."""
-    if not found.starts or found.choices is None or found.choices.engine not in LLAMA_CPP:
-        return found
-    left_bytes = failed.ask(found.choices).free_bytes
-    if left_bytes >= BESIDE_BUFFERS_BYTES:
-        return found
-    left = f"{found.change}, which leaves {format_bytes(left_bytes)} for what lies outside of buffers"
-    return replace(found, change=left)
+def _missing_bytes(start: Start, before: Answer) -> int | None:
+    """What llama.cpp was short of; ``None`` where the log does not say it and the plan knows better.
+
+    An allocation that failed was short of no more than it asked for. Where that is most of the card, as all weights are
+    in one, it says nothing.
+    """
+    missing = shortage_bytes(start)
+    if missing is None or knows_what_was_left(start):
+        return missing
+    return missing if before.fits and 2 * missing <= before.memory_bytes else None
 
 
 def _helps(found: Try, before: Answer) -> bool:
@@ -104,8 +105,8 @@ def _helps(found: Try, before: Answer) -> bool:
 
 
 def _with_missing(failed: Failed, before: Answer, missing_bytes: int) -> Failed:
-    """The plan is at least as short as the engine was when an allocation failed."""
-    extra_bytes = before.free_bytes + missing_bytes
+    """The plan is at least as short as the engine was when an allocation failed, libraries that come later apart."""
+    extra_bytes = before.free_bytes + missing_bytes + BESIDE_BUFFERS_BYTES
     profile = failed.profile
     chosen = choose(failed.choices, failed.architecture)
     if extra_bytes <= 0 or chosen.deployment.cards:

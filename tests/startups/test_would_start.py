@@ -58,15 +58,14 @@ def test_llama_cpp_has_what_was_free_and_no_more() -> None:
         tokens = longest(report(LLAMA.format(free=free)))
         taken = 7669.77 + tokens * 147_456 / MIB
         assert taken < free
-        # The compute buffer and a step of 256 tokens, 36 MiB, are the rest.
-        assert free - taken < 400
+        # 256 MiB for libraries, the compute buffer and a step of 256 tokens, 36 MiB, are the rest.
+        assert 256 <= free - taken < 450
 
 
-def test_a_context_that_fills_the_card_is_said_to_leave_nothing() -> None:
-    """7,669.77 + 28,928 × 144 KiB + a step's 132.26 of 11,900 MiB; an 8 bit cache leaves more than is spoken of."""
+def test_what_starts_leaves_room_for_libraries_that_come_later() -> None:
+    """7,669.77 + 27,136 × 144 KiB + a step's 132.26 MiB leave 282 of 11,900 MiB; 256 tokens more are 36 MiB."""
     options = by_option(report(LLAMA.format(free=11_900)))
-    assert "which leaves 29.97 MiB" in options["--ctx-size 28928"].change
-    assert "leaves" not in options["--cache-type-k q8_0 --cache-type-v q8_0"].change
+    assert options["--ctx-size 27136"].starts
 
 
 def test_llama_cpp_gets_fewer_layers_even_where_all_were_asked_for() -> None:
