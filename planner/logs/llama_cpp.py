@@ -77,6 +77,7 @@ FORMAT = Format(
             begins=True,
         ),
         *(pattern(word, _LOADS, is_weak=True) for word in ("loading", "create", "load")),
+        pattern("Failed", r"Failed to load model: (?P<model__>[^\s'\"]{1,400}?\.gguf)", is_weak=True),
         pattern(
             "name",
             r"(?:general\.name +str +|(?:print_info|llm_load_print_meta): general\.name *)= "

@@ -42,7 +42,7 @@ FORMAT = Format(
         ),
         *(
             pattern(word, rf"sglang[. ]{word}(?P<pairs__> .*)", is_weak=True, pairs=COMMAND)
-            for word in ("launch_server", "serve")
+            for word in ("launch_server", "serve", "bench_one_batch", "bench_offline_throughput")
         ),
         pattern("begin", r"Load weight begin\. avail mem=<free__gib> GB"),
         pattern(

@@ -16,9 +16,7 @@ from planner.units import GIB, MIB, format_bytes
 
 SAME_SIZE = 0.04
 """A card by name and the size that is printed differ by less, unless a slice of it or another card is meant."""
-_FREE, _POOL = frozenset({"free"}), frozenset({"pool"})
-_HELD = frozenset({"pool_tokens", "printed_tokens", "blocks", "concurrency", "longest_start"})
-"""What follows from a pool that is not printed itself."""
+_FREE, _POOL, _TOKENS = (frozenset({name}) for name in ("free", "pool", "pool_tokens"))
 _ROUNDS = 3
 _FIRST_GUESS = "80GiB"
 
@@ -142,7 +140,7 @@ def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
         raise TooLarge(size)
     if size is not None:
         note = f"The log names no card: {how} make it about {format_bytes(size)}; give --device for the card itself."
-        made_of = _FREE if start.engine == "sglang" else _POOL if start.least("pool") is not None else _HELD
+        made_of = _FREE if start.engine == "sglang" else _POOL if start.least("pool") is not None else _TOKENS
         yield Cards(choices=replace(told, memory=f"{size / GIB:.2f}GiB"), notes=(note,), made_of=made_of)
 
 

@@ -210,3 +210,29 @@ def test_a_gguf_without_a_known_type_is_asked_about() -> None:
     )
     assert found.choices is None
     assert "'qwen3.5-9b-ud-q4kxl.gguf' is quantised: give --weights" in found.missing
+
+
+def test_the_first_words_of_an_option_are_it() -> None:
+    """As Python's parsers have it, where only one option begins so."""
+    log = "vllm serve Qwen/Qwen3-8B --max-num-batched-token 16384 --max-num 4\nGPU KV cache size: 290,864 tokens\n"
+    assert read_log(log).starts[0].settings == {"max_num_batched_tokens": "16384"}
+
+
+@pytest.mark.parametrize(
+    ("log", "model"),
+    [
+        (
+            "python -m sglang.bench_one_batch --model-path ibm-granite/granite-4.0-h-micro --batch 4\n"
+            "Load weight begin. avail mem=15.24 GB\n",
+            "ibm-granite/granite-4.0-h-micro",
+        ),
+        (
+            "Failed to load model: /models/Qwen3-8B-Q4_K_M.gguf.\n"
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4455.34 MiB on device 0: cudaMalloc failed: out of "
+            "memory\n",
+            "/models/Qwen3-8B-Q4_K_M.gguf",
+        ),
+    ],
+)
+def test_what_a_benchmark_or_a_program_around_the_engine_loads(log: str, model: str) -> None:
+    assert read_log(log).starts[0].model == model
