@@ -16,7 +16,9 @@ from planner.formats import Role
 from planner.inputs.choices import Choices, choose
 from planner.line_item import LineItem
 from planner.presets import load_preset
+from planner.shares import even
 from planner.units import GIB
+from planner.weights import model_bytes
 from tests.builders import attention, latent, layer, linear, model, state
 from tests.shapes import mamba2, mixed, shape
 
@@ -497,6 +499,27 @@ def test_a_step_may_be_shorter_than_the_longest_prompt_that_is_cut() -> None:
     assert whole in refusals("enable_chunked_prefill=false", version="0.20")
     assert not refusals("enable_chunked_prefill=true", version="0.6.4")
     assert not refusals("enable_chunked_prefill=false", version="0.10")
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "more"),
+    [
+        # 49,155 words become 49,216: 61 rows of 2,048 in 16 bits, on two ranks 24,608 rows and not 24,578.
+        ("granite-3.1-2b", 1, 61 * 2_048 * 2),
+        ("granite-3.1-2b", 2, 30 * 2_048 * 2),
+        # 32,016 become 32,064, in the embedding and the head.
+        ("codellama-7b", 1, 2 * 48 * 4_096 * 2),
+        ("llama-3.1-8b", 1, 0),
+    ],
+)
+def test_vocabularies_are_padded_to_64_words(name: str, ranks: int, more: int) -> None:
+    """vllm/model_executor/layers/vocab_parallel_embedding.py: DEFAULT_VOCAB_PADDING_SIZE."""
+    architecture = load_preset(name)
+    chosen = choose(Choices(model=name, memory="80GiB", engine="vllm", tensor_parallel=ranks))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    weights = next(item.bytes for item in found.items if item.name == "weights")
+    scheme = chosen.deployment.weights
+    assert weights == model_bytes(architecture.layers, architecture.tensors, scheme, even(ranks)) + more
 
 
 def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:

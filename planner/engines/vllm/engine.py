@@ -9,7 +9,7 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
 from planner.engines.refusals import check_settings
-from planner.engines.split import pipeline_ranks
+from planner.engines.split import pipeline_ranks, with_padded_words
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
 from planner.engines.vllm.options import check, chunks_unless_long, options, with_whole_prompts
@@ -46,7 +46,9 @@ class Vllm(PerRequest):
         return ranks
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
-        ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        words, multiple = architecture.vocab_size, deployment.settings.rule("vocabulary_multiple")
+        stages = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        ranks = tuple(with_padded_words(rank, words, multiple) for rank in stages)
         if architecture.model_type in deployment.settings.rule("model_format_states"):
             ranks = tuple(replace(rank, layers=tuple(map(in_model_format, rank.layers))) for rank in ranks)
         if deployment.settings.flag("language_model_only"):
