@@ -49,6 +49,7 @@ FORMAT = Format(
             "end",
             r"Load weight end\..{0,120}?avail mem=<free_after_load__gib> GB, mem usage=<weights__gib> GB",
         ),
+        pattern("end", r"Load weight end\..{0,120}?avail mem=<free_after_load__gib> GB *$"),
         pattern("dtype", r"Using KV cache dtype: torch\.(?P<set__kv_cache_dtype>\w{1,40})"),
         pattern(
             "allocated",
@@ -60,6 +61,7 @@ FORMAT = Format(
             r"KV Cache is allocated\.(?: dtype: [\w.]{1,40},)? #tokens: <pool_tokens__tokens>, "
             r"KV size: <cache__gib> GB",
         ),
+        pattern("allocated", r"KV Cache is allocated\. K size: <keys__gib> GB, V size: <values__gib> GB"),
         pattern(
             "Mamba",
             r"Mamba Cache is allocated\. max_mamba_cache_size: <states__requests>,\s{1,4}conv_state size: "

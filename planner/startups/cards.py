@@ -16,16 +16,23 @@ from planner.units import GIB, MIB, format_bytes
 
 SAME_SIZE = 0.04
 """A card by name and the size that is printed differ by less, unless a slice of it or another card is meant."""
+_FREE, _POOL = frozenset({"free"}), frozenset({"pool"})
+_HELD = frozenset({"pool_tokens", "printed_tokens", "blocks", "concurrency", "longest_start"})
+"""What follows from a pool that is not printed itself."""
 _ROUNDS = 3
 _FIRST_GUESS = "80GiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cards:
-    """*choices* with the cards in them, and *notes* on what was concluded."""
+    """*choices* with the cards in them, and *notes* on what was concluded.
+
+    *made_of*: the readings that the cards' size was worked out from, and that a plan for it gives back by itself.
+    """
 
     choices: Choices
     notes: tuple[str, ...] = ()
+    made_of: frozenset[str] = frozenset()
 
 
 class TooLarge(PlannerError):
@@ -52,7 +59,7 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         sizes = ",".join(f"{found.value // MIB}MiB" for found in free)
         each = ", ".join(format_bytes(round(found.value)) for found in free)
         note = f"{len(free)} cards are counted with what was free on each: {each}."
-        return Cards(choices=replace(told, devices=sizes), notes=(note,))
+        return Cards(choices=replace(told, devices=sizes), notes=(note,), made_of=_FREE)
     card, device = start.most("card"), device_named(start.settings.get("device", ""))
     if device is not None and (card is None or _is_size(device, card)):
         return Cards(choices=replace(told, device=device))
@@ -61,11 +68,12 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         return Cards(
             choices=replace(told, memory=memory),
             notes=(f"The card has {format_bytes(round(card.value))}, as printed.",),
+            made_of=frozenset({"card"}),
         )
     if free:
         least = min(found.value for found in free)
         note = f"Counted with the {format_bytes(round(least))} that were free."
-        return Cards(choices=replace(told, memory=f"{least // MIB}MiB"), notes=(note,))
+        return Cards(choices=replace(told, memory=f"{least // MIB}MiB"), notes=(note,), made_of=_FREE)
     return next(_concluded(start, told), None)
 
 
@@ -134,7 +142,8 @@ def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
         raise TooLarge(size)
     if size is not None:
         note = f"The log names no card: {how} make it about {format_bytes(size)}; give --device for the card itself."
-        yield Cards(choices=replace(told, memory=f"{size / GIB:.2f}GiB"), notes=(note,))
+        made_of = _FREE if start.engine == "sglang" else _POOL if start.least("pool") is not None else _HELD
+        yield Cards(choices=replace(told, memory=f"{size / GIB:.2f}GiB"), notes=(note,), made_of=made_of)
 
 
 def _size_of_share(start: Start, told: Choices) -> tuple[int | None, str]:

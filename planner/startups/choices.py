@@ -63,13 +63,14 @@ _WHOLE = re.compile(r"\d{1,12}")
 class Told:
     """*choices* for the planner, or why there are none: *missing* says what to add, *lacks* is it in a word.
 
-    *notes*: what was concluded.
+    *notes*: what was concluded, of cards from the readings *made_of*.
     """
 
     choices: Choices | None
     missing: str = ""
     lacks: Lack | None = None
     notes: tuple[str, ...] = ()
+    made_of: frozenset[str] = frozenset()
 
 
 def choices_from_log(start: Start, given: Choices) -> Told:
@@ -98,7 +99,8 @@ def choices_from_log(start: Start, given: Choices) -> Told:
         return Told(choices=None, missing=missing, lacks=Lack.COUNT, notes=tuple(notes))
     if cards is None:
         return Told(choices=None, missing=ask_for_card(start), lacks=Lack.CARD, notes=tuple(notes))
-    return Told(choices=_as_asked(cards.choices, start, given), notes=(*notes, *cards.notes))
+    asked = _as_asked(cards.choices, start, given)
+    return Told(choices=asked, notes=(*notes, *cards.notes), made_of=cards.made_of)
 
 
 def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:

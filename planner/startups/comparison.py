@@ -1,6 +1,6 @@
 """A start's readings beside what the planner says for the same model, card and flags, each difference explained."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
 from math import ceil
@@ -21,6 +21,7 @@ from planner.units import format_bytes
 NOTHING = "the planner has no such figure"
 ADDED_UP = ("weights", "cache", "states", "cache_total")
 """llama.cpp's buffers that each device, and each of a model's caches, prints by itself."""
+MADE_OF_IT = "the card's size was worked out from it, so that it foretells nothing"
 IN_MAIN_MEMORY = "in main memory: only what lies on cards is predicted here"
 
 
@@ -53,9 +54,14 @@ class Compared:
     match: Match = Match.NONE
 
 
-def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
-    """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted."""
-    predictions = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
+def compare(start: Start, chosen: Chosen | None, made_of: Set[str] = frozenset()) -> tuple[Compared, ...]:
+    """Every kind of reading once, in the order of the log; without *chosen* nothing is predicted.
+
+    Nor is what is *made_of*: the readings that the card of *chosen* was worked out from.
+    """
+    predicted = {} if chosen is None else PREDICT.get(start.engine, _nothing)(start, chosen)
+    circular = predicted.keys() & made_of
+    predictions = {name: one for name, one in predicted.items() if name not in circular}
     names = dict.fromkeys(reading.name for reading in start.readings)
     is_planned = chosen is not None and chosen.deployment.on_cpu
     deciding = {name: _deciding(start, name) for name in names}
@@ -63,7 +69,8 @@ def compare(start: Start, chosen: Chosen | None) -> tuple[Compared, ...]:
         _compared(reading, _ranks(start, name), _predicted(reading, predictions.get(name), is_planned))
         for name, reading in deciding.items()
     )
-    return (*rows, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
+    said = (replace(row, why=MADE_OF_IT) if row.name in circular else row for row in rows)
+    return (*said, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
 
 
 def _predicted(reading: Reading, found: Prediction | None, on_cpu: bool) -> Prediction | None:
@@ -196,7 +203,9 @@ def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
     else:
         sizes = (int(pool.value), int(pool.value - pool.step // 2), int(pool.value + pool.step // 2))
         ends = (_with_pool(chosen, sizes[0]), _with_pool(chosen, sizes[1]), _with_pool(chosen, sizes[2]))
-        basis = f"from the printed pool of {format_bytes(sizes[0])}"
+        is_of_one = len(start.named("pool")) == 1 and chosen.deployment.device_count > 1
+        whose = ", which is one card's: the smallest decides" * is_of_one
+        basis = f"from the printed pool of {format_bytes(sizes[0])}{whose}"
     figures: dict[str, Callable[[Answer], int | float | None]] = {
         "pool_tokens": lambda each: each.pool_tokens,
         "concurrency": lambda each: each.max_concurrency,

@@ -12,16 +12,17 @@ from planner.units import format_bytes
 
 POOL_ENGINES = ("sglang", "tensorrt_llm", "lmdeploy")
 FROM_FLAGS = "what weights and assumed items leave"
+FROM_FREE = "by the engine's rule from what is printed as free"
 
 
 def predict_pools(start: Start, chosen: Chosen) -> Predictions:
     """From flags alone what takes memory and the pool; from what is printed of pool and tokens what follows from it."""
     rank = min(prepare(chosen.architecture, chosen.deployment), key=lambda each: each.pool_bytes)
     found = dict(_taken(start, rank))
-    found["pool"] = Prediction(
+    found["pool"] = pool = _from_free(start, rank) or Prediction(
         value=rank.pool_bytes, low=rank.pool_low_bytes, high=rank.pool_high_bytes, basis=FROM_FLAGS
     )
-    found |= _from_pool(start, chosen, rank)
+    found |= _from_pool(start, chosen, rank, pool)
     if start.engine == "sglang":
         from planner.engines.sglang.printed import cache_figures  # only for SGLang's logs
 
@@ -56,11 +57,34 @@ def _left(memory_bytes: int, items: list[LineItem]) -> Prediction:
     )
 
 
-def _from_pool(start: Start, chosen: Chosen, rank: RankBudget) -> dict[str, Prediction]:
+def _from_free(start: Start, rank: RankBudget) -> Prediction | None:
+    """The pool that the engine's rule makes of what is free after loading, and for SGLang before: no plan is needed.
+
+    ``None`` unless every rank's are printed: the smallest decide.
+    """
+    after, before = start.least("free_after_load"), start.least("free")
+    is_whole = start.engine != "sglang"
+    if after is None or (before is None and not is_whole):
+        return None
+    if len({reading.rank for reading in start.named("free_after_load")}) < rank.deployment.device_count:
+        return None
+    context_bytes = sum(item.bytes for item in rank.items if item.name == "context")
+
+    def pool_bytes(steps: float) -> int:
+        free_bytes = int(after.value + steps * after.step)
+        # A share of all that was free is smaller where less was.
+        memory_bytes = free_bytes if before is None else int(before.value - steps * before.step) + context_bytes
+        memory_bytes = free_bytes if is_whole else memory_bytes
+        return rank.engine.pool_bytes(rank.rank, rank.deployment, memory_bytes, memory_bytes - free_bytes)
+
+    return Prediction(value=pool_bytes(0), low=pool_bytes(-0.5), high=pool_bytes(0.5), basis=FROM_FREE)
+
+
+def _from_pool(start: Start, chosen: Chosen, rank: RankBudget, planned: Prediction) -> dict[str, Prediction]:
     """Tokens and blocks at the two ends of the pool: of one that is printed its rounding, else of its range."""
     pool = start.least("pool")
     if pool is None or pool.value <= 0:
-        sizes, basis = (rank.pool_bytes, rank.pool_low_bytes, rank.pool_high_bytes), FROM_FLAGS
+        sizes, basis = (int(planned.value), int(planned.low), int(planned.high)), planned.basis
     else:
         sizes = (int(pool.value), int(pool.value - pool.step // 2), int(pool.value + pool.step // 2))
         basis = f"from the printed pool of {format_bytes(sizes[0])}"

@@ -61,7 +61,7 @@ def report_log(
     start = _without_room(start)
     told = choices_from_log(start, given)
     chosen, missing = _chosen(told, architecture)
-    readings = compare(start, chosen)
+    readings = compare(start, chosen, told.made_of)
     doubt = "" if chosen is None else doubted(start, chosen, readings)
     profile, unmeasured = (None, "") if chosen is None or doubt else _measured(start, chosen)
     tries = printed_changes(start)

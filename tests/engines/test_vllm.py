@@ -466,6 +466,39 @@ def test_the_pool_shrinks_with_the_prompt_that_is_one_step(context: int, tokens:
     assert plan(35_000).fits
 
 
+@pytest.mark.parametrize(
+    ("version", "chunked", "step"),
+    [
+        # The first engine's chunks of 512, and a prompt of 40,000 that it would have cut of itself.
+        ("0.6.4", "true", 512),
+        ("0.6.4", "false", 40_000),
+        # The second always computes chunks up to 0.11, and then unless told not to: max(max_model_len, 8,192).
+        ("0.10", "false", 8_192),
+        ("0.20", "false", 40_000),
+        ("0.20", "true", 8_192),
+    ],
+)
+def test_a_prompt_is_cut_where_the_setting_says_so(version: str, chunked: str, step: int) -> None:
+    def peak(setting: str) -> LineItem:
+        items = ask(DENSE, setting, engine_version=version, context=40_000).items
+        return next(item for item in items if item.name == "activation peak")
+
+    assert peak(f"enable_chunked_prefill={chunked}") == peak(f"max_num_batched_tokens={step}")
+
+
+def test_a_step_may_be_shorter_than_the_longest_prompt_that_is_cut() -> None:
+    def refusals(*settings: str, version: str) -> str:
+        report = ask(DENSE, "max_num_batched_tokens=4096", *settings, engine_version=version).report
+        assert report is not None
+        return " ".join(report.refusals)
+
+    whole = "max_num_batched_tokens = 4,096 is less than max_model_len = 8,192"
+    assert whole in refusals(version="0.6.4")
+    assert whole in refusals("enable_chunked_prefill=false", version="0.20")
+    assert not refusals("enable_chunked_prefill=true", version="0.6.4")
+    assert not refusals("enable_chunked_prefill=false", version="0.10")
+
+
 def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:
     def padding(model: str) -> list[LineItem]:
         items = ask(load_preset(model), kv_cache="bf16").items

@@ -134,8 +134,9 @@ def test_a_start_without_room_gets_a_larger_share() -> None:
 def test_tensorrt_llm_s_figures_follow_from_the_printed_pool() -> None:
     found = report(RTX_5090, model="llama-3.1-8b", weights="fp8", kv_cache="fp8")
     matches = rows(found)
-    assert {matches[name] for name in ("card", "block")} == {Match.EQUAL}
-    assert {matches[name] for name in ("blocks", "pool_tokens", "pool", "free_after_load")} == {Match.INSIDE}
+    # The pool is 0.9 of the 17.83 GiB that are printed as free.
+    assert {matches[name] for name in ("block", "pool")} == {Match.EQUAL}
+    assert {matches[name] for name in ("blocks", "pool_tokens", "free_after_load")} == {Match.INSIDE}
     same = again(found)
     assert same.pool_tokens == 263_008
     assert same.report is not None

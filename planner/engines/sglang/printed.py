@@ -18,7 +18,7 @@ def cache_figures(start: Start, rank: Rank, deployment: Deployment) -> Mapping[s
     """
     own = _without_draft(own_rank(rank), deployment)
     found = pools(own, deployment)
-    tokens, states = start.least("pool_tokens"), start.least("states")
+    tokens, states = start.least("pool_tokens") or start.least("printed_tokens"), start.least("states")
     sizes: dict[str, int] = {}
     if tokens is not None and not found.window_bytes:
         total = found.full_bytes * (int(tokens.value) + found.page_tokens)

@@ -12,7 +12,7 @@ from planner.engines.refusals import check_settings
 from planner.engines.split import pipeline_ranks
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
-from planner.engines.vllm.options import check, options, with_whole_prompts
+from planner.engines.vllm.options import check, chunks_unless_long, options, with_whole_prompts
 from planner.engines.vllm.pages import in_model_format
 from planner.engines.vllm.report import check_stated_pool, null_block_bytes, report, stated_pool_bytes
 from planner.engines.vllm.runtime import runtime_items
@@ -69,7 +69,7 @@ class Vllm(PerRequest):
     def limits(self, deployment: Deployment) -> ServerLimits:
         """By the card where nothing is set; a version without chunks computes whole prompts."""
         chosen, settings = options(deployment), deployment.settings
-        step = None if settings.rule("whole_prompts") else chosen.max_num_batched_tokens
+        step = chosen.max_num_batched_tokens if chunks_unless_long(settings) else None
         return ServerLimits(
             requests=Limit(setting="max_num_seqs", value=chosen.max_num_seqs),
             step_tokens=Limit(setting="max_num_batched_tokens", value=step),
