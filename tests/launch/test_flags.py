@@ -137,6 +137,8 @@ def test_every_engine_s_command_for_forty_models_is_read_back(engine: str, kv_ca
                 continue
             read += 1
             after = ask(parse_launch(engine, written.text, without_command(choices)))
+            if chosen.architecture.stored_as == after.weights == "fp32":  # the checkpoint as it is
+                after = replace(after, weights=before.weights)
             assert comparable(after) == comparable(before), name
     supported = {None: True, "fp8": not reads_gguf and engine not in ("lmdeploy", "transformers"), "q8_0": reads_gguf}
     assert (read > 20) == supported[kv_cache]
