@@ -13,7 +13,7 @@ from planner.catalogue.downloads import checkpoint_id
 from planner.catalogue.native_files import weight_bits
 from planner.catalogue.quality import quality_words
 from planner.deployment import CPU, MAX_PARALLEL, MINIMUM, Device
-from planner.engines import ENGINES
+from planner.engines import ENGINES, find_engine
 from planner.engines.llama_cpp.options import is_placed
 from planner.errors import PlannerError
 from planner.fit import over_cards
@@ -91,7 +91,7 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
             f"No draft by {choices.draft_model}",
             replace(choices, draft_model=None, draft_tokens=None, draft_weights=None),
         )
-    if before.loads:
+    if before.loads and not find_engine(choices.engine).cache_as_weights:
         for name in GGUF_STEPS["cache"] if reads_gguf else CACHE_STEPS:
             smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
             yield f"Cache in {name}", smaller

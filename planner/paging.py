@@ -92,9 +92,11 @@ class BlockPool:
 
     def needed(self, step: int, steps: int) -> int:
         """Blocks that the growing requests take in *steps* steps after *step*."""
+        start = -step % self.block_tokens
+        if steps == 1:  # asked before every step
+            return self.phases[start]
         cycles, rest = divmod(steps, self.block_tokens)
         total = cycles * self.growing
-        start = -step % self.block_tokens
         for offset in range(rest):
             total += self.phases[start - offset]  # a negative index goes round, as the places do
         return total

@@ -18,6 +18,8 @@ OF_THE_CARD = ("vllm", "sglang")
 UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.92, 0.95, 0.98)
 HIGHEST = 0.95
 """Where nothing is known of what else lies on the card, a share above leaves too little for it."""
+CHUNKING = 8.0
+"""The compute capability from which the first of vLLM's engines can compute prompts in several steps."""
 SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
 POOLS = ("kv_cache_memory_bytes", "num_gpu_blocks_override", "max_total_tokens", "max_tokens")
 """Settings that give the pool a size, or cap it."""
@@ -43,6 +45,9 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
         words = f"{name} {{:g}} instead of {share:.3g}"
         higher = [number for number in UTILISATIONS if share < number <= HIGHEST]
         yield name, [(words.format(number), with_setting(choices, name, number)) for number in higher]
+    if _may_chunk(choices, architecture):
+        chunks = with_setting(choices, "enable_chunked_prefill", "true")
+        yield "enable_chunked_prefill", [("Long prompts in several steps: enable_chunked_prefill", chunks)]
     if (most := _sequences(choices, architecture)) is not None:
         users = -(-choices.users // (deployment.replicas * deployment.data_parallel))
         fewer = [number for number in SEQUENCES if users <= number < most]
@@ -68,6 +73,24 @@ def _sequences(choices: Choices, architecture: Architecture) -> int | None:
     from planner.engines.vllm.options import options  # only where vLLM is asked for
 
     return options(choose(choices, architecture).deployment).max_num_seqs
+
+
+def _may_chunk(choices: Choices, architecture: Architecture) -> bool:
+    """Whether vLLM computes a prompt in one step and could do so in several: not on cards before CHUNKING.
+
+    Source of the cards: https://github.com/vllm-project/vllm/issues/5533.
+    """
+    if choices.engine != "vllm":
+        return False
+    from planner.engines.vllm.options import bars_chunks, computes_whole  # only where vLLM is asked for
+
+    chosen = choose(choices, architecture)
+    deployment, capability = chosen.deployment, chosen.deployment.device.compute_capability
+    return (
+        computes_whole(architecture, deployment, chosen.workload.context_tokens)
+        and not bars_chunks(architecture, deployment)
+        and (capability is None or capability >= CHUNKING)
+    )
 
 
 def with_setting(choices: Choices, name: str, value: object) -> Choices:

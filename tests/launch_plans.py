@@ -55,6 +55,7 @@ VLLM = st.builds(
         skip_mm_profiling=st.booleans(),
         language_model_only=st.booleans(),
         async_scheduling=st.booleans(),
+        enable_chunked_prefill=st.booleans(),
         enable_lora=st.booleans(),
         max_loras=st.integers(min_value=1, max_value=9),
         cpu_offload_gb=st.sampled_from(["0.5", "4"]),

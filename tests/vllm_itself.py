@@ -78,6 +78,8 @@ CASES = (
     *(Case(model=model, settings={"block_size": 16}) for model in ("deepseek_v2", "deepseek_v3")),
     *(Case(model=model, settings=ADAPTERS) for model in ("llama", "qwen3_moe")),
     *(Case(model=model, settings=HYBRID) for model in ("mamba2", "granitemoehybrid", "falcon_h1", "qwen3_next")),
+    Case(model="lfm2"),
+    Case(model="lfm2", settings={"enable_prefix_caching": False, "block_size": 32}),
     *(
         Case(model=model, settings={**HYBRID, "enable_prefix_caching": False, "block_size": 32})
         for model in ("granitemoehybrid", "qwen3_next")

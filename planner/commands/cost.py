@@ -1,6 +1,6 @@
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -213,9 +213,14 @@ def _rate_offers(
         arguments.rate,
         speed_engine(arguments),
         arguments.spare,
-        progress=_tell if sys.stderr.isatty() else None,
+        progress=_teller(list(prices)) if sys.stderr.isatty() else None,
     )
 
 
-def _tell(device: str) -> None:
-    print(f"trying {device}", file=sys.stderr, flush=True)
+def _teller(devices: Sequence[str]) -> Callable[[str], None]:
+    """Says on stderr which of *devices* is tried, and how many there are."""
+
+    def tell(device: str) -> None:
+        print(f"trying {device} ({devices.index(device) + 1} of {len(devices)})", file=sys.stderr, flush=True)
+
+    return tell

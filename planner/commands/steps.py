@@ -72,5 +72,5 @@ def planned_steps(arguments: argparse.Namespace, trace: Trace) -> Steps:
         shape=found.shape,
         pool_blocks=held if asked is None else asked,
         error=found.constants.widest_error,
-        warnings=(*found.shape.notes, *beyond_model(architecture, longest_tokens(trace))),
+        warnings=(*found.notes, *beyond_model(architecture, longest_tokens(trace))),
     )

@@ -82,6 +82,7 @@ class Engine(Protocol):
     *counts_what_is_used*: what others hold of the card lessens the pool; not so for a share of the whole card.
     *splits_layers*: several devices, if nothing more is said, mean whole layers on each and not a share of every layer.
     *has_runtime_items*: it says itself what it takes beside weights and cache, so that no flat figure is needed.
+    *cache_as_weights*: its cache is in the numbers that it computes in, those of weights that are not quantised.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Engine(Protocol):
     counts_what_is_used: bool
     splits_layers: bool
     has_runtime_items: bool
+    cache_as_weights: bool
 
     def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
         """*deployment* with the settings that this engine derives from the longest request."""
@@ -164,6 +166,7 @@ class PerRequest:
     splits_layers = False
     counts_what_is_used = True
     has_runtime_items = True
+    cache_as_weights = False
 
     def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
         return deployment

@@ -43,6 +43,16 @@ def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[
     return tuple(ranks)
 
 
+def with_padded_words(rank: Rank, words: int, multiple: int) -> Rank:
+    """*rank* with embedding and head of a vocabulary of *words* that has as many rows as the next *multiple*."""
+    rows = -(-words // multiple) * multiple
+    outer = (Role.EMBEDDING, Role.HEAD)
+    return replace(
+        rank,
+        tensors=tuple(replace(t, rows=rows) if t.role in outer and t.rows == words else t for t in rank.tensors),
+    )
+
+
 def split_heads(layers: tuple[Layer, ...], tensor_parallel: int) -> tuple[Layer, ...]:
     """Each rank's share of the caches: key-value heads divided and then repeated once there are fewer heads than ranks.
 

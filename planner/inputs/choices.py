@@ -128,6 +128,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     data = presets.engine_data(engine)
     gguf_engine = engine if "n_gpu_layers" in data.settings else ""
     weights = choose_weights(stored, choices.quantize, model, gguf_engine)
+    followed = weights if found.cache_as_weights else None
     of_machine = choices.host_memory is None or cards[0].vendor == CPU
     draft, drafting = (
         choose_draft(choices, model, weights),
@@ -136,8 +137,8 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),
         weights=weights,
-        kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model),
-        kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model),
+        kv_cache_k=choose_cache(choices.kv_cache_k or choices.kv_cache, model, followed),
+        kv_cache_v=choose_cache(choices.kv_cache_v or choices.kv_cache, model, followed),
         engine=engine,
         tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel,

@@ -15,6 +15,7 @@ from planner.preset_files import nearest
 from planner.units import shorten
 
 QUANTIZE = ("linear", "all")
+FULL = "fp32"
 GGUF_WHOLE = ("fp32", "fp16", "bf16")
 """Formats of whole files that are no file type with rules of its own."""
 OF_EXPERTS = "_moe"
@@ -168,6 +169,15 @@ def _file_of(name: str, architecture: Architecture, engine: str) -> GgufMix | No
     return format_presets.find_mix(file) if file != name else None
 
 
-def choose_cache(name: str | None, architecture: Architecture) -> NumberFormat:
-    """A cache format by name; the model's own, 16 bit unless its checkpoint says otherwise, when none is given."""
-    return architecture.cache_format if name is None else find_format(format_presets.formats(), name, "cache")
+def choose_cache(name: str | None, architecture: Architecture, weights: QuantScheme | None = None) -> NumberFormat:
+    """A cache format by name; the model's own, 16 bit unless its checkpoint says otherwise, when none is given.
+
+    With *weights*, for an engine that keeps its cache in their numbers, 32 bit where they are.
+    """
+    formats = format_presets.formats()
+    if name is not None:
+        return find_format(formats, name, "cache")
+    if weights is None:
+        return architecture.cache_format
+    stored = architecture.stored_as if weights.name == CHECKPOINT else weights.name
+    return formats[FULL] if stored == FULL else architecture.cache_format

@@ -50,13 +50,23 @@ def settable(engine: str, setting: str) -> bool:
 
 
 def expresses(choices: Choices, chosen: Chosen, command: Launch) -> bool:
-    """Whether *command* says in what *choices* store the weights, and all the settings that they give."""
-    bare = replace(choices, weights=None, set=())
+    """Whether *command* says in what *choices* store weights and cache, and all the settings that they give."""
+    bare = replace(choices, weights=None, kv_cache=None, kv_cache_k=None, kv_cache_v=None, set=())
     read = choose(parse_launch(choices.engine, command.text, bare), chosen.architecture).deployment
     said, asked = read.settings, chosen.deployment.settings
     same_weights = read.weights.name == chosen.deployment.weights.name or chosen.deployment.weights.name == CHECKPOINT
+    same_cache = _cache_bits(read) == _cache_bits(chosen.deployment)
     is_known = STANDS_FOR not in command.text
-    return is_known and same_weights and all(said.values[name] == asked.values[name] for name in asked.given)
+    return (
+        is_known
+        and same_weights
+        and same_cache
+        and all(said.values[name] == asked.values[name] for name in asked.given)
+    )
+
+
+def _cache_bits(deployment: Deployment) -> tuple[float, float]:
+    return deployment.kv_cache_k.bits_per_element, deployment.kv_cache_v.bits_per_element
 
 
 def _unsaid(settings: EngineSettings, said_otherwise: Collection[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """``vllm serve`` from a plan, and back. Source of the options: vllm/engine/arg_utils.py."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,7 @@ DRAFT_MODEL = "draft_model"
 SWITCHES = (
     "enforce_eager",
     "enable_prefix_caching",
+    "enable_chunked_prefill",
     "disable_hybrid_kv_cache_manager",
     "skip_mm_profiling",
     "language_model_only",
@@ -50,6 +51,9 @@ VALUES = (
     *("max_num_batched_tokens", "block_size", "mamba_cache_mode", "mamba_ssm_cache_dtype"),
     *("cpu_offload_gb", "max_loras", "max_lora_rank", "load_format"),
 )
+CHUNKED = "enable_chunked_prefill"
+CHUNKS = option_of(CHUNKED)
+"""An option that takes a value in the first engine, --enable-chunked-prefill=False; later ones have a --no- option."""
 LONGEST = "--max-model-len"
 LARGE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
 """Settings that may be written as LONGEST may: 32k."""
@@ -74,7 +78,8 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
     settings = deployment.settings
     for name in SWITCHES:
         if name in settings.given:
-            yield option_of(name) if settings.values[name] else option_of(f"no_{name}")
+            off = f"{CHUNKS}=False" if name == CHUNKED and settings.rule("whole_prompts") else option_of(f"no_{name}")
+            yield option_of(name) if settings.values[name] else off
     if config := _drafts(choices, deployment):
         yield from ("--speculative-config", json.dumps(config))
     yield from several_options(deployment)
@@ -126,7 +131,7 @@ def parse(text: str, like: Choices) -> Choices:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
     found = replace(like, engine="vllm", set=())
     shares_experts, stored, loads = False, dict[str, str](), ""
-    for name, value in options_of(map(_dashed, words), flags, switches):
+    for name, value in options_of(_switched(map(_dashed, words)), flags, switches):
         if name == "ignored":
             continue
         if name.startswith("set."):
@@ -153,6 +158,26 @@ def _dashed(word: str) -> str:
     """An option as vLLM spells it: it takes ``--max_model_len`` too."""
     name, equals, value = word.partition("=")
     return f"{name.replace('_', '-')}{equals}{value}" if name.startswith("--") else word
+
+
+def _switched(words: Iterable[str]) -> Iterator[str]:
+    """The words with a value of CHUNKS in the option's name, however it stands beside it."""
+    said = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if said and word.lower() in ("true", "false"):
+            name, equals, value = said, "=", word
+        elif said:
+            yield said
+        said = ""
+        if name == CHUNKS and not equals:
+            said = name
+        elif name == CHUNKS and value.lower() in ("true", "false"):
+            yield CHUNKS if value.lower() == "true" else option_of(f"no_{CHUNKED}")
+        else:
+            yield word
+    if said:
+        yield said
 
 
 def _longest(value: str) -> int:

@@ -13,7 +13,7 @@ SETTINGS = (
     *("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size", "enable_expert_parallel"),
     *("gpu_memory_utilization", "kv_cache_memory_bytes", "num_gpu_blocks_override", "cpu_offload_gb"),
     *("max_num_seqs", "max_num_batched_tokens", "enforce_eager", "enable_prefix_caching", "skip_mm_profiling"),
-    "load_format",
+    *("load_format", "enable_chunked_prefill"),
     *("mamba_cache_mode", "mamba_ssm_cache_dtype", "disable_hybrid_kv_cache_manager"),
     *("language_model_only", "async_scheduling", "enable_lora", "max_loras", "max_lora_rank", "fully_sharded_loras"),
     *("num_speculative_tokens", "method"),

@@ -16,7 +16,7 @@ from planner.inputs.model_files import load_model
 from planner.records import dataclass
 from planner.serving.question import MAX_DEVICES, ServingQuestion, replicas_for
 from planner.serving.served import Served
-from planner.serving.ways import fitting_replica, replica_rate
+from planner.serving.ways import fitting_replica, full_replica_rate, replica_rate
 
 PARALLEL = (1, 2, 4, 8)
 """How many cards of a replica are tried: each costs a search of its own, and others split few models evenly."""
@@ -73,21 +73,9 @@ def find_rate_offers(
     for device, price in prices.items():
         if progress is not None:
             progress(device)
-        tried = all_that_go(
-            partial(
-                _tried,
-                replace(choices.without_cards(), device=device, tensor_parallel=parallel),
-                architecture,
-                price * parallel,
-                question,
-                rate_per_s,
-                speed_engine,
-            )
-            for parallel in PARALLEL
-        )
-        enough = [each for each in tried if each is not None]
-        if enough:
-            cheapest = min(enough, key=lambda each: each.rank(spare_replicas))
+        on_device = replace(choices.without_cards(), device=device)
+        cheapest = _cheapest(on_device, architecture, price, question, rate_per_s, speed_engine, spare_replicas)
+        if cheapest is not None:
             found.append(_rate_offer(device, cheapest, question, rate_per_s, spare_replicas))
     return sorted(found, key=lambda offer: (offer.price_per_hour, offer.device_count, offer.token_s))
 
@@ -112,21 +100,41 @@ class _Replica:
         return 0.0 if pace is None else pace.p95_s
 
 
-def _tried(
+def _cheapest(
     choices: Choices,
     architecture: Architecture,
     price: float,
     question: ServingQuestion,
     rate_per_s: float,
     engine: str,
+    spare_replicas: int,
 ) -> _Replica | None:
-    """A replica on the cards of *choices*; ``None`` where it does not hold the requests or misses the target alone.
+    """Of replicas of PARALLEL cards of *choices*, *price* an hour each, the one that comes first by its rank."""
+    best: _Replica | None = None
+
+    def attempt(parallel: int) -> None:
+        nonlocal best
+        replica = fitting_replica(replace(choices, tensor_parallel=parallel), question, engine, architecture)
+        if replica is None:
+            return
+        hour = price * parallel
+        if best is not None:
+            fewest = replicas_for(rate_per_s, full_replica_rate(replica, question)) + spare_replicas
+            if fewest * hour > best.rank(spare_replicas)[0]:
+                return  # full servers would be dearer already, and within the target none takes more
+        found = _tried(replica, hour, question, rate_per_s)
+        if found is not None and (best is None or found.rank(spare_replicas) < best.rank(spare_replicas)):
+            best = found
+
+    all_that_go(partial(attempt, parallel) for parallel in PARALLEL)
+    return best
+
+
+def _tried(replica: Served, price: float, question: ServingQuestion, rate_per_s: float) -> _Replica | None:
+    """How many of *replica* the rate takes; ``None`` where even one request alone misses the target.
 
     Also where it hardly takes more than one request, and at the slow end of the range not even that.
     """
-    replica = fitting_replica(choices, question, engine, architecture)
-    if replica is None:
-        return None
     most = replica_rate(replica, question)
     if most.outcome is None:
         return None
@@ -164,5 +172,5 @@ def _rate_offer(
         output_per_million=replicas * million,
         output_per_million_low=fewest * million,
         output_per_million_high=None if largest is None else largest * million,
-        notes=found.served.shape.notes,
+        notes=found.served.notes,
     )

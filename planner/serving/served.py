@@ -13,6 +13,7 @@ from planner.paced import MeasuredRate, paced
 from planner.records import dataclass
 from planner.serving.shape import ServerShape, ShapeWish, server_shape
 from planner.speed.answer import step_time
+from planner.speed.cautions import stated
 from planner.speed.constants import SpeedConstants
 from planner.speed.work import Model
 
@@ -29,6 +30,11 @@ class Served:
     shape: ServerShape
     step_time: StepTime
     pool_blocks: int | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which settings of the engine decide, and what was asked for that makes steps longer or shorter."""
+        return (*self.shape.notes, *stated(self.model, self.constants))
 
 
 def mean_tokens(trace: Trace) -> int:

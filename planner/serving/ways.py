@@ -8,7 +8,7 @@ from statistics import mean
 
 from planner.architecture import Architecture
 from planner.batching.disaggregated import Stage, best_split, decode_stage, prefill_stage
-from planner.batching.targets import Sustained, few_requests, sustained
+from planner.batching.targets import Sustained, few_requests, saturated, sustained
 from planner.batching.trace import longest_tokens
 from planner.capacity import all_that_go
 from planner.inputs.choices import Choices, choose
@@ -63,6 +63,11 @@ def replica_rate(replica: Served, question: ServingQuestion, slower: float = 1.0
     return sustained(question.trace, server, replica.step_time.scaled(slower), question.target)
 
 
+def full_replica_rate(replica: Served, question: ServingQuestion) -> float:
+    """The most that *replica* takes whatever the target, all requests there at once."""
+    return saturated(question.trace, replica.shape.server(replica.pool_blocks), replica.step_time)
+
+
 def _options(
     choices: Choices,
     question: ServingQuestion,
@@ -100,7 +105,7 @@ def _options(
         token_s=0.0,
         pool_blocks=replica.pool_blocks,
         limit="memory",
-        notes=(*replica.shape.notes, *few_requests(len(question.trace), replica.shape.slots)),
+        notes=(*replica.notes, *few_requests(len(question.trace), replica.shape.slots)),
     )
     if not bare.fits:
         return [bare]

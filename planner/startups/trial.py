@@ -82,8 +82,11 @@ class Failed:
     def peaks_with_a_prompt(self) -> bool:
         """Whether vLLM's peak is one long prompt in one step, and not the sampler of all requests at once."""
         chosen = self._chosen()
-        is_whole = chosen.deployment.engine == "vllm" and bool(chosen.deployment.settings.rule("whole_prompts"))
-        return is_whole and chosen.workload.context_tokens > SAMPLER_TOKENS
+        if chosen.deployment.engine != "vllm" or chosen.workload.context_tokens <= SAMPLER_TOKENS:
+            return False
+        from planner.engines.vllm.options import computes_whole  # only for vLLM's logs
+
+        return computes_whole(chosen.architecture, chosen.deployment, chosen.workload.context_tokens)
 
     def attempt(self, change: str, says: str, changed: Choices) -> Try | None:
         """The change with its outcome; ``None`` where it cannot be made.

@@ -16,7 +16,9 @@ from planner.formats import Role
 from planner.inputs.choices import Choices, choose
 from planner.line_item import LineItem
 from planner.presets import load_preset
+from planner.shares import even
 from planner.units import GIB
+from planner.weights import model_bytes
 from tests.builders import attention, latent, layer, linear, model, state
 from tests.shapes import mamba2, mixed, shape
 
@@ -464,6 +466,60 @@ def test_the_pool_shrinks_with_the_prompt_that_is_one_step(context: int, tokens:
     assert found.fits is (tokens >= context)
     assert found.pool_tokens == pytest.approx(tokens, rel=0.04)
     assert plan(35_000).fits
+
+
+@pytest.mark.parametrize(
+    ("version", "chunked", "step"),
+    [
+        # The first engine's chunks of 512, and a prompt of 40,000 that it would have cut of itself.
+        ("0.6.4", "true", 512),
+        ("0.6.4", "false", 40_000),
+        # The second always computes chunks up to 0.11, and then unless told not to: max(max_model_len, 8,192).
+        ("0.10", "false", 8_192),
+        ("0.20", "false", 40_000),
+        ("0.20", "true", 8_192),
+    ],
+)
+def test_a_prompt_is_cut_where_the_setting_says_so(version: str, chunked: str, step: int) -> None:
+    def peak(setting: str) -> LineItem:
+        items = ask(DENSE, setting, engine_version=version, context=40_000).items
+        return next(item for item in items if item.name == "activation peak")
+
+    assert peak(f"enable_chunked_prefill={chunked}") == peak(f"max_num_batched_tokens={step}")
+
+
+def test_a_step_may_be_shorter_than_the_longest_prompt_that_is_cut() -> None:
+    def refusals(*settings: str, version: str) -> str:
+        report = ask(DENSE, "max_num_batched_tokens=4096", *settings, engine_version=version).report
+        assert report is not None
+        return " ".join(report.refusals)
+
+    whole = "max_num_batched_tokens = 4,096 is less than max_model_len = 8,192"
+    assert whole in refusals(version="0.6.4")
+    assert whole in refusals("enable_chunked_prefill=false", version="0.20")
+    assert not refusals("enable_chunked_prefill=true", version="0.6.4")
+    assert not refusals("enable_chunked_prefill=false", version="0.10")
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "more"),
+    [
+        # 49,155 words become 49,216: 61 rows of 2,048 in 16 bits, on two ranks 24,608 rows and not 24,578.
+        ("granite-3.1-2b", 1, 61 * 2_048 * 2),
+        ("granite-3.1-2b", 2, 30 * 2_048 * 2),
+        # 32,016 become 32,064, in the embedding and the head.
+        ("codellama-7b", 1, 2 * 48 * 4_096 * 2),
+        ("llama-3.1-8b", 1, 0),
+    ],
+)
+def test_vocabularies_are_padded_to_64_words(name: str, ranks: int, more: int) -> None:
+    """vllm/model_executor/layers/vocab_parallel_embedding.py: DEFAULT_VOCAB_PADDING_SIZE."""
+    architecture = load_preset(name)
+    chosen = choose(Choices(model=name, memory="80GiB", engine="vllm", tensor_parallel=ranks))
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    weights = next(item.bytes for item in found.items if item.name == "weights")
+    scheme = chosen.deployment.weights
+    assert weights == model_bytes(architecture.layers, architecture.tensors, scheme, even(ranks)) + more
 
 
 def test_kernels_pad_experts_in_mxfp4_whose_sizes_they_cannot_divide() -> None:

@@ -137,6 +137,8 @@ def test_every_engine_s_command_for_forty_models_is_read_back(engine: str, kv_ca
                 continue
             read += 1
             after = ask(parse_launch(engine, written.text, without_command(choices)))
+            if chosen.architecture.stored_as == after.weights == "fp32":  # the checkpoint as it is
+                after = replace(after, weights=before.weights)
             assert comparable(after) == comparable(before), name
     supported = {None: True, "fp8": not reads_gguf and engine not in ("lmdeploy", "transformers"), "q8_0": reads_gguf}
     assert (read > 20) == supported[kv_cache]
@@ -270,3 +272,28 @@ def test_any_text_is_read_or_refused(engine: str, text: str) -> None:
         assert parse_launch(engine, prefix + text, like).memory == CARD
     except PlannerError as refused:
         assert str(refused).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("--enable-chunked-prefill=False", "false"),
+        ("--enable-chunked-prefill False", "false"),
+        ("--no-enable-chunked-prefill", "false"),
+        ("--enable-chunked-prefill True", "true"),
+        ("--enable-chunked-prefill", "true"),
+    ],
+)
+def test_vllms_chunks_are_read_with_a_value_or_without(words: str, value: str) -> None:
+    """Up to 0.7 the option has a value, from 0.8 on a --no- option stands beside it; written as the version has it."""
+    found = parse_launch("vllm", f"vllm serve meta-llama/Llama-3.1-8B {words} --max-model-len 4096", Choices(model=""))
+    assert (found.model, found.context, found.set) == (
+        "meta-llama/Llama-3.1-8B",
+        4_096,
+        (f"enable_chunked_prefill={value}",),
+    )
+    for version, off in (("0.6.4", "--enable-chunked-prefill=False"), ("0.20", "--no-enable-chunked-prefill")):
+        choices = replace(found, device="h100-sxm", engine_version=version)
+        written = launch(choices, choose(choices))
+        assert written is not None
+        assert written.text.endswith(off if value == "false" else "--enable-chunked-prefill")

@@ -81,6 +81,17 @@ def test_a_rate_takes_as_many_replicas_as_it_needs() -> None:
     assert found.output_per_million == pytest.approx(1e6 * found.price_per_hour / (3_600 * 50 * mean_output))
 
 
+@pytest.mark.parametrize("rate", [1.0, 20.0])
+def test_of_all_splits_the_cheapest_is_kept(rate: float) -> None:
+    """As if each split were simulated to its end: those that are left out early are never cheaper."""
+    (found,) = find_rate_offers(CHOICES, {"rtx-3090": 0.2}, QUESTION, rate, "vllm")
+    options = serving_options(
+        Choices(model="llama-3.1-8b", device="rtx-3090"), replace(QUESTION, device_count=8), "vllm"
+    )
+    cards = [(option.replicas_for(rate), option.tensor_parallel) for option in options]
+    assert found.device_count == min(count * size for count, size in cards if count and size in (1, 2, 4, 8))
+
+
 @settings(max_examples=5)
 @given(st.floats(0.1, 100), st.floats(1, 3), st.integers(0, 3))
 def test_a_higher_rate_is_never_cheaper(rate: float, factor: float, spare: int) -> None:

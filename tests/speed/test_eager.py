@@ -148,3 +148,12 @@ def test_sglang_has_the_same_by_its_own_name(capsys: pytest.CaptureFixture[str])
 def test_engines_that_wait_for_no_host_are_as_fast_as_before(capsys: pytest.CaptureFixture[str]) -> None:
     plan = "--model qwen3-8b --device l4 --engine vllm --set enforce_eager=true"
     assert "Without CUDA graphs" not in str(pace(f"{plan} --speed-engine llama_cpp", capsys)["warnings"])
+
+
+@pytest.mark.parametrize("command", ["simulate --requests 40", "capacity --max-ttft 100 --requests 40"])
+def test_simulated_answers_say_that_they_wait_for_the_host(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = f"{command} --model qwen3-8b --device l4 --engine vllm --set max_num_seqs=8 --max-num-batched-tokens 2048"
+    main(plan.split())
+    assert "Without CUDA graphs" not in capsys.readouterr().out
+    main([*plan.split(), "--set", "enforce_eager=true"])
+    assert "Without CUDA graphs the host starts each layer's work itself" in capsys.readouterr().out

@@ -114,7 +114,8 @@ def test_fewer_requests_change_nothing_where_one_long_prompt_is_the_peak() -> No
     log = FIRST_ENGINE.format(length=29_000)
     for said in (log, log.replace("29000}", "29000, 'max_num_seqs': 128}")):
         options = by_option(report(said))
-        assert {"--gpu-memory-utilization 0.95", "--quantization fp8"} <= options.keys()
+        assert {"--gpu-memory-utilization 0.95", "--quantization fp8", "--enable-chunked-prefill"} <= options.keys()
+        assert options["--enable-chunked-prefill"].starts
         assert not [option for option in options if "--max-num-seqs" in option]
 
 

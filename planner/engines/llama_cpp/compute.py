@@ -12,7 +12,7 @@ from planner.architecture import Architecture
 from planner.deployment import Deployment
 from planner.engines.llama_cpp.cache import latent_values
 from planner.engines.llama_cpp.options import Options, options
-from planner.engines.llama_cpp.placement import HOST, LayerPlace, Placement
+from planner.engines.llama_cpp.placement import HOST, LayerPlace, Placement, is_layer_words
 from planner.engines.llama_cpp.step.build import Model, PlacedLayer, step_peaks, telling_layers
 from planner.engines.llama_cpp.step.frame import Extent, Rules
 from planner.engines.llama_cpp.step.shapes import layer_shapes
@@ -82,7 +82,7 @@ def _layers(
 
 def _model(architecture: Architecture, deployment: Deployment, placement: Placement, cards: int) -> Model:
     output = placement.output if cards else HOST
-    second = [t for t in architecture.tensors if t.role is Role.EMBEDDING and "per_layer" in t.name]
+    second = [tensor for tensor in architecture.tensors if is_layer_words(tensor)]
     projections = [t for t in architecture.tensors if t.role is Role.LINEAR and "per_layer_model_proj" in t.name]
     heads = [tensor for tensor in architecture.tensors if tensor.role is Role.HEAD]
     words = heads or [tensor for tensor in architecture.tensors if tensor.role is Role.EMBEDDING]
@@ -93,6 +93,7 @@ def _model(architecture: Architecture, deployment: Deployment, placement: Placem
         output=output,
         output_bytes=max((tensor_bytes(t, deployment.weights) for t in words), default=0) if output == HOST else 0,
         layer_words=max((tensor.columns for tensor in second), default=0),
+        layer_words_device=output if deployment.settings.rule("layer_words") == "output" else HOST,
         layer_words_bytes=max((tensor_bytes(t, deployment.weights) for t in projections), default=0),
         cards=cards,
     )

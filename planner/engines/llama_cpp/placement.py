@@ -87,7 +87,7 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         places.append(LayerPlace(layer=layer, device=device, experts=device if keeps_experts else HOST, cache=cache))
         if rest is not None:
             on_host.append(rest)
-    inputs, outputs = _outer(architecture)
+    inputs, outputs = _outer(architecture, deployment)
     towers = () if settings.flag("no_mmproj") else architecture.towers
     cards = [
         Rank(
@@ -144,10 +144,20 @@ def _prediction_layers(architecture: Architecture, deployment: Deployment) -> tu
     return ()
 
 
-def _outer(architecture: Architecture) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+def is_layer_words(tensor: Tensor) -> bool:
+    """Whether *tensor* is a second embedding, of which every layer adds a part."""
+    return tensor.role is Role.EMBEDDING and "per_layer" in tensor.name
+
+
+def _outer(architecture: Architecture, deployment: Deployment) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Tensors around the layers: those that are read first, and those of the output."""
-    inputs = tuple(t for t in architecture.tensors if t.role is Role.EMBEDDING)
-    outputs = tuple(t for t in architecture.tensors if t.role is not Role.EMBEDDING)
+    with_output = deployment.settings.rule("layer_words") == "output"
+
+    def is_input(tensor: Tensor) -> bool:
+        return tensor.role is Role.EMBEDDING and not (with_output and is_layer_words(tensor))
+
+    inputs = tuple(t for t in architecture.tensors if is_input(t))
+    outputs = tuple(t for t in architecture.tensors if not is_input(t))
     if all(tensor.role is not Role.HEAD for tensor in outputs):
         words = (t for t in inputs if (t.rows, t.columns) == (architecture.vocab_size, architecture.hidden_size))
         outputs = (*list(words)[:1], *outputs)

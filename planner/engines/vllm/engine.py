@@ -9,10 +9,10 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
 from planner.engines.refusals import check_settings
-from planner.engines.split import pipeline_ranks
+from planner.engines.split import pipeline_ranks, with_padded_words
 from planner.engines.vllm.groups import request_specs
 from planner.engines.vllm.offload import offloaded
-from planner.engines.vllm.options import check, options, with_whole_prompts
+from planner.engines.vllm.options import check, chunks_unless_long, options, with_whole_prompts
 from planner.engines.vllm.pages import in_model_format
 from planner.engines.vllm.report import check_stated_pool, null_block_bytes, report, stated_pool_bytes
 from planner.engines.vllm.runtime import runtime_items
@@ -46,7 +46,9 @@ class Vllm(PerRequest):
         return ranks
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
-        ranks = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        words, multiple = architecture.vocab_size, deployment.settings.rule("vocabulary_multiple")
+        stages = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        ranks = tuple(with_padded_words(rank, words, multiple) for rank in stages)
         if architecture.model_type in deployment.settings.rule("model_format_states"):
             ranks = tuple(replace(rank, layers=tuple(map(in_model_format, rank.layers))) for rank in ranks)
         if deployment.settings.flag("language_model_only"):
@@ -69,7 +71,7 @@ class Vllm(PerRequest):
     def limits(self, deployment: Deployment) -> ServerLimits:
         """By the card where nothing is set; a version without chunks computes whole prompts."""
         chosen, settings = options(deployment), deployment.settings
-        step = None if settings.rule("whole_prompts") else chosen.max_num_batched_tokens
+        step = chosen.max_num_batched_tokens if chunks_unless_long(settings) else None
         return ServerLimits(
             requests=Limit(setting="max_num_seqs", value=chosen.max_num_seqs),
             step_tokens=Limit(setting="max_num_batched_tokens", value=step),

@@ -10,9 +10,6 @@ from planner.records import dataclass
 from planner.settings.data import EngineSettings
 from planner.units import GIB
 
-USUAL_STEP_TOKENS = 2_048
-"""A step has no fewer tokens than these where a prompt is one step, however short it may be."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -64,27 +61,53 @@ def options(deployment: Deployment, has_attention: bool = True) -> Options:
     )
 
 
-def with_whole_prompts(architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
-    """*deployment* with the step of a version that computes a prompt at once: as long as the longest, if not given.
+def chunks_unless_long(settings: EngineSettings) -> bool:
+    """Whether a prompt that fits into no step is computed in several, whatever the longest is."""
+    chosen = settings.flag("enable_chunked_prefill")
+    if chosen is None or settings.rule("chunks_always"):
+        return not settings.rule("whole_prompts")
+    return chosen
 
-    So is what it profiles when it starts. Longer prompts come in chunks where nothing stands against it.
-    Source: vllm/config.py, SchedulerConfig; vllm/engine/arg_utils.py, create_engine_config.
-    """
+
+def bars_chunks(architecture: Architecture, deployment: Deployment) -> bool:
+    """Whether something stands against a version's computing prompts in several steps that does not do so by itself."""
     settings = deployment.settings
-    if not settings.rule("whole_prompts") or settings.integer("max_num_batched_tokens") is not None:
-        return deployment
-    rule = settings.rule("chunked_prompts")
     mixers = (mixer for layer in architecture.layers for mixer in layer.mixers)
-    is_whole = (
-        context_tokens <= rule["above"]
-        or bool(architecture.towers)
+    return (
+        bool(architecture.towers)
         or any(getattr(mixer, "window_tokens", None) for mixer in mixers)
         or bool(settings.integer("num_speculative_tokens"))
         or bool(settings.flag("enable_lora"))
-        or deployment.device.vendor in rule["except"]
+        or deployment.device.vendor in settings.rule("chunked_prompts")["except"]
     )
-    least: int = rule["of_towers"] if architecture.towers else 0
-    usual: int = max(context_tokens, USUAL_STEP_TOKENS, least) if is_whole else rule["tokens"]
+
+
+def computes_whole(architecture: Architecture, deployment: Deployment, context_tokens: int) -> bool:
+    """Whether the longest prompt, of *context_tokens*, is computed in one step."""
+    settings = deployment.settings
+    if chunks_unless_long(settings):
+        return False
+    is_short: bool = context_tokens <= settings.rule("chunked_prompts")["above"]
+    return is_short or settings.flag("enable_chunked_prefill") is False or bars_chunks(architecture, deployment)
+
+
+def with_whole_prompts(architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+    """*deployment* with the step of a version that computes a prompt at once: as long as the longest, if not given.
+
+    So is what it profiles when it starts. The step is shorter where such a version computes prompts in chunks.
+    Source: vllm/config.py, SchedulerConfig; vllm/engine/arg_utils.py, create_engine_config.
+    """
+    settings = deployment.settings
+    is_first = settings.rule("whole_prompts")
+    if settings.integer("max_num_batched_tokens") is not None:
+        return deployment
+    if computes_whole(architecture, deployment, context_tokens):
+        least: int = settings.rule("chunked_prompts")["of_towers"] if is_first and architecture.towers else 0
+        usual = max(context_tokens, options(deployment).max_num_batched_tokens, least)
+    elif is_first:
+        usual = settings.rule("chunked_prompts")["tokens"]
+    else:
+        return deployment
     return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": usual}))
 
 

@@ -7,7 +7,7 @@ from planner.deployment import MAX_TOKENS, Deployment
 from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.vllm.blocks import Grouping
 from planner.engines.vllm.groups import grouping, request_specs
-from planner.engines.vllm.options import options
+from planner.engines.vllm.options import chunks_unless_long, options
 from planner.engines.vllm.pages import STATE
 from planner.errors import PlannerError
 from planner.kv_cache import bytes_for
@@ -160,7 +160,7 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
     elif first.pool_bytes <= 0:
         found.append(
             f"vLLM would refuse to start: weights and runtime leave {format_bytes(first.pool_bytes)} for the cache; "
-            "raise gpu_memory_utilization, or take a smaller format, fewer max_num_seqs or more cards."
+            f"raise gpu_memory_utilization, or take a smaller format, {_smaller(deployment)} or more cards."
         )
     elif longest is not None and longest < context_tokens:
         found.append(
@@ -179,6 +179,11 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
     return found
 
 
+def _smaller(deployment: Deployment) -> str:
+    """What makes the peak of a step smaller: it is a prompt's where that is computed in one."""
+    return "fewer max_num_seqs" if chunks_unless_long(deployment.settings) else "a shorter max_model_len"
+
+
 def _kept_back(first: _Start, deployment: Deployment) -> str:
     """That one block is never given away, where that alone is what is missing."""
     is_enough = first.request_bytes <= first.pool_bytes
@@ -191,12 +196,14 @@ def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
     Source: vllm/config.py, SchedulerConfig; vllm/engine/arg_utils.py, enable_chunked_prefill.
     """
     settings, step = deployment.settings, options(deployment).max_num_batched_tokens
-    is_whole = settings.rule("whole_prompts") and "max_num_batched_tokens" in settings.given
-    if not is_whole or not step < context_tokens <= settings.rule("chunked_prompts")["above"]:
+    is_chunked = chunks_unless_long(settings) or "max_num_batched_tokens" not in settings.given
+    is_long = context_tokens > settings.rule("chunked_prompts")["above"]
+    if is_chunked or step >= context_tokens or (is_long and settings.flag("enable_chunked_prefill") is None):
         return []
     return [
         f"vLLM would refuse to start: max_num_batched_tokens = {step:,} is less than max_model_len = "
-        f"{context_tokens:,}, and {settings.version} computes a prompt in one step; leave it out."
+        f"{context_tokens:,}, and {settings.version} computes a prompt in one step; leave it out, or "
+        "--set enable_chunked_prefill=true."
     ]
 
 

@@ -32,8 +32,8 @@ class Model:
     """What a step goes through: layers that tell of all, as ``telling_layers`` has them.
 
     *output* is the device of the output matrix, *output_bytes* what a card copies of it.
-    *layer_words* is the width of a second embedding, a part of which each layer adds, and *layer_words_bytes* the size
-    of the matrix that brings the first one to that width. *cards* is their number.
+    *layer_words* is the width of a second embedding on *layer_words_device*, a part of which each layer adds, and
+    *layer_words_bytes* the size of the matrix that brings the first one to that width. *cards* is their number.
     """
 
     hidden: int
@@ -42,6 +42,7 @@ class Model:
     output: int
     output_bytes: int
     layer_words: int
+    layer_words_device: int
     layer_words_bytes: int
     cards: int
 
@@ -106,10 +107,11 @@ def _graph(model: Model, extent: Extent, rules: Rules) -> Graph:
 def _layer_words(frame: Frame, model: Model, words: Node) -> Node:
     """Every layer's part of a second embedding, with what the first one adds to it."""
     size = FP32 * frame.tokens * model.layer_words
-    own = result("get_rows", size, stored(HOST), given(4 * frame.tokens), device=HOST)
+    device = model.layer_words_device
+    own = result("get_rows", size, stored(device), given(4 * frame.tokens), device=device)
     frame.graph.expand(own)
-    projected = frame.product(model.layer_words, words, HOST, model.layer_words_bytes)
-    normed = frame.norm(view(projected), HOST, size)
+    projected = frame.product(model.layer_words, words, device, model.layer_words_bytes)
+    normed = frame.norm(view(projected), device, size)
     return result("copy", size, view(result("add", size, normed, own)))
 
 
