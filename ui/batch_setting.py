@@ -164,7 +164,7 @@ def setting(plan: ServerPlan, wish: Wish, server: ServerWish, pace_wish: PaceWis
         error=replica.constants.widest_error,
         rate=rate,
         pace=pace,
-        notes=(*replica.notes, *_too_short_steps(server), *_beyond_memory(plan.answer, server.slots)),
+        notes=(*replica.shape.notes, *_too_short_steps(server), *_beyond_memory(plan.answer, server.slots)),
     )
 
 

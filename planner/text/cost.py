@@ -121,13 +121,16 @@ def offer_name(offer: Offer | RateOffer) -> str:
 
 
 def money(amount: float, currency: str = "") -> str:
-    """What is planned, to two digits: its range is wider. The currency is left out beside one that has it.
+    """What is planned, to two digits, from one to ten to the cent: its range is wider. The currency is left out beside
+    one that has it.
 
     >>> money(0.01234), money(0.577), money(2.54, "USD"), money(12.6), money(1_234.5), money(0.0)
-    ('0.012', '0.58', '2.50 USD', '13', '1,200', '0.00')
+    ('0.012', '0.58', '2.54 USD', '13', '1,200', '0.00')
     """
     two_digits = float(f"{amount:.2g}")
-    return f"{two_digits:,.0f} {currency}".rstrip() if two_digits >= 10 else asked_price(two_digits, currency)
+    if two_digits >= 10:
+        return f"{two_digits:,.0f} {currency}".rstrip()
+    return asked_price(amount if two_digits >= 1 else two_digits, currency)
 
 
 def asked_price(amount: float, currency: str = "") -> str:
