@@ -1,6 +1,8 @@
 """The command that starts a plan; for a plan that does not start, the one change with which it does."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture
@@ -12,6 +14,9 @@ from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch import LAUNCHERS, expresses, launch
 from planner.launch.base import Launch
 from planner.records import dataclass
+
+if TYPE_CHECKING:
+    from planner.advice import Fix  # most plans start as they are
 
 NOTHING = "No single change makes it start"
 
@@ -67,10 +72,16 @@ def starts(found: Answer) -> bool:
     return not report.refusals and (longest is None or longest >= found.context_tokens)
 
 
-def start(choices: Choices, architecture: Architecture, found: Answer | None = None) -> Start | None:
+def start(
+    choices: Choices,
+    architecture: Architecture,
+    found: Answer | None = None,
+    helping: Sequence["Fix"] | None = None,
+) -> Start | None:
     """How *choices* start, ``None`` for an engine that has no command; *found* is their answer where it is known.
 
-    Raises PlannerError where the engine cannot do what was chosen, or does not run on the device.
+    So are *helping*, the changes that help them. Raises PlannerError where the engine cannot do what was chosen, or
+    does not run on the device.
     """
     if choices.engine not in LAUNCHERS:
         return None
@@ -81,13 +92,15 @@ def start(choices: Choices, architecture: Architecture, found: Answer | None = N
         command = launch(choices, chosen)
         assert command is not None, choices.engine
         return Start(command=replace(command, notes=(*command.notes, *_waiting(found))), choices=choices)
-    return _with_one_change(choices, chosen, found)
+    return _with_one_change(choices, chosen, found, helping)
 
 
-def start_said(choices: Choices, architecture: Architecture, found: Answer) -> StartSaid | None:
-    """How *choices*, whose answer is *found*, start, or why not; ``None`` as for ``start``."""
+def start_said(
+    choices: Choices, architecture: Architecture, found: Answer, helping: Sequence["Fix"] | None = None
+) -> StartSaid | None:
+    """How *choices*, whose answer is *found*, start, or why not; ``None`` and *helping* as for ``start``."""
     try:
-        how = start(choices, architecture, found)
+        how = start(choices, architecture, found, helping)
     except PlannerError as error:
         return StartSaid(title=f"No command: {error}".rstrip("."))
     if how is None:
@@ -105,14 +118,15 @@ def start_said(choices: Choices, architecture: Architecture, found: Answer) -> S
     )
 
 
-def _with_one_change(choices: Choices, chosen: Chosen, found: Answer) -> Start:
+def _with_one_change(choices: Choices, chosen: Chosen, found: Answer, helping: Sequence["Fix"] | None) -> Start:
     """*choices*, which are *chosen*, with the first change that is enough and that a command can say."""
     from planner.advice import fixes  # most plans start as they are
     from planner.answers.figures import spills
     from planner.engines.llama_cpp.options import is_placed
 
     architecture = chosen.architecture
-    enough = [fix for fix in fixes(choices, architecture, found) if fix.enough]
+    every = fixes(choices, architecture, found) if helping is None else helping
+    enough = [fix for fix in every if fix.enough]
     for fix in enough:
         changed = choose(fix.choices, architecture)
         command = launch(fix.choices, changed)

@@ -1,6 +1,7 @@
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.answers.answer import Answer, answer
 from planner.commands import DOES_NOT_FIT, DONE
@@ -18,6 +19,9 @@ from planner.deployment import MINIMUM
 from planner.errors import PlannerError
 from planner.export import to_json
 from planner.inputs.choices import Choices, Chosen, choose
+
+if TYPE_CHECKING:
+    from planner.advice import Fix  # only plans that do not fit need it
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -92,19 +96,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _whole(choices: Choices, chosen: Chosen, result: Answer) -> dict[str, Any]:
     """The answer with what the text says beside it: what would make it fit, and the command that starts it."""
-    whole: dict[str, Any] = {**asdict(result), "changes": [], "start": None}
+    helping: Sequence[Fix] | None = None
     if not result.fits:
         from planner.advice import fixes
 
-        whole["changes"] = [
-            {"change": fix.change, "result": fix.result, "enough": fix.enough, "command": fix.choices.command()}
-            for fix in fixes(choices, chosen.architecture, result)
-        ]
+        helping = fixes(choices, chosen.architecture, result)
+    start = None
     if choices.engine != MINIMUM:
         from planner.starting import start_said
 
-        whole["start"] = start_said(choices, chosen.architecture, result)
-    return whole
+        start = start_said(choices, chosen.architecture, result, helping)
+    changes = [
+        {"change": fix.change, "result": fix.result, "enough": fix.enough, "command": fix.choices.command()}
+        for fix in helping or ()
+    ]
+    return {**asdict(result), "changes": changes, "start": start}
 
 
 def _check_experts(chosen: Chosen) -> None:

@@ -49,9 +49,8 @@ class Transformers(Minimum):
     name = "transformers"
     cache_basis = Basis.RULE
     has_runtime_items = True
-    cache_as_weights = (
-        True  # transformers 5.24 cache_utils.py, DynamicLayer.lazy_initialization: the dtype of its input
-    )
+    # transformers 5.24, cache_utils.py: DynamicLayer.lazy_initialization takes the dtype of its input.
+    cache_as_weights = True
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[PassRank, ...]:
         size = max(_SIXTEEN_BIT_BYTES, deployment.kv_cache_k.bytes_for(1))

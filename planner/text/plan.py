@@ -5,7 +5,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
-from planner.advice import fixes
+from planner.advice import Fix, fixes
 from planner.answers.answer import Answer
 from planner.answers.figures import beyond_limit, one_user_tokens, shared_need_bytes
 from planner.answers.verdict import verdict
@@ -42,16 +42,19 @@ def plan_text(choices: Choices, architecture: Architecture, answer: Answer) -> s
     if answer.host_items:
         lines += ["", *_host_lines(answer, width)]
     lines += ["", *_numbers(answer)]
-    if not answer.fits:
-        lines += ["", *_fix_lines(choices, architecture, answer)]
-    lines += _start_lines(choices, architecture, answer)
+    helping = None if answer.fits else fixes(choices, architecture, answer)
+    if helping is not None:
+        lines += ["", *_fix_lines(helping)]
+    lines += _start_lines(choices, architecture, answer, helping)
     lines += [f"Note: {warning}" for warning in answer.warnings]
     return "\n".join(lines)
 
 
-def _start_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
+def _start_lines(
+    choices: Choices, architecture: Architecture, answer: Answer, helping: Sequence[Fix] | None
+) -> list[str]:
     """The engine's own command, for engines that have one; where the plan does not start, with what has to change."""
-    said = start_said(choices, architecture, answer)
+    said = start_said(choices, architecture, answer, helping)
     if said is None:
         return []
     if not said.command:
@@ -182,8 +185,7 @@ def _report_lines(answer: Answer) -> list[str]:
     return [f"  {engine} prints".ljust(25) + f"{printed} ({blocks})", *(f"    {group}" for group in report.groups)]
 
 
-def _fix_lines(choices: Choices, architecture: Architecture, answer: Answer) -> list[str]:
-    found = fixes(choices, architecture, answer)
+def _fix_lines(found: Sequence[Fix]) -> list[str]:
     if not found:
         return ["No single change of format, card or wish makes it fit."]
     lines = ["What would make it fit:"]
