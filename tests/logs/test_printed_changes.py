@@ -70,7 +70,8 @@ def test_vllm_with_nothing_but_the_refusal() -> None:
     of_2025 = report("INFO [api_server.py:1839] vLLM API server version 0.11.0\n" + SHORT).would_start
     assert "23 GiB or more" in of_2025[1].change
     text = log_text(report(SHORT))
-    assert "predicted" not in text and "no such figure" not in text
+    assert "predicted" not in text
+    assert "no such figure" not in text
 
 
 def test_vllm_as_many_gib_into_main_memory_as_are_short_and_one_for_the_cache() -> None:

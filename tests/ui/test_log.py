@@ -30,7 +30,7 @@ def pasted(open_app: OpenApp, text: str) -> AppTest:
 
 def test_the_page_opens_on_an_example_and_asks_for_ones_own(open_app: OpenApp) -> None:
     app = open_app(page=LOG_PAGE)
-    assert app.title[0].value.endswith("It did not start: 11.02 GiB of cache short")
+    assert app.title[0].value.endswith("it did not start: 11.02 GiB of cache short")
     assert app.caption[0].value.startswith("An example, until you paste your own log · vLLM 0.11.0")
     assert app.code[0].value == "--max-model-len 40784"
     assert app.text_area(key="log_text").value == ""
