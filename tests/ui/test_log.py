@@ -234,7 +234,7 @@ def test_odd_input_is_one_sentence_and_stays(open_app: OpenApp, text: str, sente
 def test_nothing_at_all_leaves_the_example(open_app: OpenApp) -> None:
     app = pasted(open_app, "   ")
     assert app.warning[0].value == "There is nothing to read yet: paste the log, or upload it. What you entered stays."
-    assert "It did not start" in app.title[0].value
+    assert "it did not start" in app.title[0].value
 
 
 def test_odd_input_after_a_log_has_not_that_log_for_its_answer(open_app: OpenApp) -> None:
