@@ -76,6 +76,17 @@ def share_below(share: float) -> float:
     return floor(round(100 * share, 6)) / 100
 
 
+def free_share(start: Start) -> float | None:
+    """What was free of the card, in hundredths that no rounding of what is printed makes too large.
+
+    ``None`` where one of the two is not printed.
+    """
+    free, card = start.least("free"), start.most("card")
+    if free is None or card is None or card.value <= 0:
+        return None
+    return share_below(max(0, free.value - free.step / 2) / (card.value + card.step / 2))
+
+
 def share_above(share: float) -> float:
     """*share* in hundredths, rounded up.
 

@@ -14,7 +14,15 @@ from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 from planner.startups.larger_shares import Change, larger_shares, named_share
 from planner.startups.printed_pools import freed_words, taken_by_others
-from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, share_below, shortage_bytes, stage_of
+from planner.startups.shortage import (
+    Stage,
+    beyond_refused,
+    free_share,
+    knows_what_was_left,
+    share_below,
+    shortage_bytes,
+    stage_of,
+)
 from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
 from planner.tuning import SEQUENCES, SHARES, UTILISATIONS, with_setting, without_settings
 from planner.units import MIB, format_bytes, parse_bytes
@@ -27,6 +35,7 @@ UNEXPLAINED = ("other", "buffer")
 """Kinds of failure that a plan which fits has no change for."""
 BESIDE_BUFFERS_BYTES = 256 * MIB
 """What llama.cpp's libraries take beside its buffers when the first request comes: public memory breakdowns."""
+UNCOUNTED = "CUDA graphs not counted beforehand: they come out of what the share leaves"
 MARGIN = 0.01
 """Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
@@ -194,16 +203,17 @@ def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
         if asked is None or number < asked:
             requests = "1 request" if number == 1 else f"{number} requests"
             yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
-    if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager"):
+    if settings.flag("memory_profiler_estimate_cudagraphs") and not settings.flag("enforce_eager"):
         eager = with_setting(failed.choices, "enforce_eager", "true")
         yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
+        if start.most("graph_estimate") is not None:
+            uncounted = with_setting(failed.choices, "memory_profiler_estimate_cudagraphs", "false")
+            yield "estimate_graphs", UNCOUNTED, PLANNER, uncounted
 
 
 def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
     """The share that is free when the engine starts."""
-    _, free, card = _figures(start)
-    if free and card:
-        lower = share_below(free / card)
+    if lower := free_share(start):
         lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
         yield "share", words, PLANNER, lowered
         if not failed.fits(lowered):
