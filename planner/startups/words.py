@@ -42,6 +42,7 @@ READINGS: Mapping[str, str] = {
     "estimated_cache": "Cache, as it expected",
     "estimated_compute": "Compute buffer, as it expected",
     "left": "Left when it failed",
+    "torch_allocated": "Held by PyTorch then",
     "others": "Held by another process",
     "free_after_load": "Free after loading",
     "free_after_pool": "Free beside the caches",

@@ -100,8 +100,9 @@ def with_whole_prompts(architecture: Architecture, deployment: Deployment, conte
     """
     settings = deployment.settings
     is_first = settings.rule("whole_prompts")
-    if settings.integer("max_num_batched_tokens") is not None:
+    if "max_num_batched_tokens" in settings.given:
         return deployment
+    deployment = _with_step(deployment, None)
     if computes_whole(architecture, deployment, context_tokens):
         least: int = settings.rule("chunked_prompts")["of_towers"] if is_first and architecture.towers else 0
         usual = max(context_tokens, options(deployment).max_num_batched_tokens, least)
@@ -109,7 +110,12 @@ def with_whole_prompts(architecture: Architecture, deployment: Deployment, conte
         usual = settings.rule("chunked_prompts")["tokens"]
     else:
         return deployment
-    return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": usual}))
+    return _with_step(deployment, usual)
+
+
+def _with_step(deployment: Deployment, tokens: int | None) -> Deployment:
+    settings = deployment.settings
+    return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": tokens}))
 
 
 def check(deployment: Deployment) -> None:
