@@ -21,6 +21,10 @@ class UnsupportedModel(PlannerError):
     """A model file whose layout is not understood well enough to count its bytes."""
 
 
+class NotItsCommand(PlannerError):
+    """A command that starts another engine, or none."""
+
+
 class UnevenSplit(PlannerError):
     """A number of ranks among which an engine cannot share a model out; another number may do."""
 

@@ -49,7 +49,7 @@ def parse_bytes(text: str | int, what: str = "size") -> int:
     fraction = match[2] or ""
     if not match[3] and 0 < int(match[1]) < _LEAST_BARE_BYTES:
         raise PlannerError(
-            f"{what} {written!r} has no unit: write {written}GiB or {written}GB; a bare number is bytes."
+            f"{what} {written!r} has no unit, and is too small for bytes: write {written}GiB or {written}GB."
         )
     size: int = int(match[1] + fraction) * unit // 10 ** len(fraction)
     if size > _MAX_BYTES:

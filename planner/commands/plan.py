@@ -1,6 +1,6 @@
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from planner.answers.answer import Answer, answer
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command",
         dest="launch",
-        help="the start-up command of --engine, such as 'vllm serve ...': it comes before the options here",
+        help="a start-up command, such as 'vllm serve ...': it says the engine, and comes before the options here",
     )
     add_draft(parser)
     add_json(parser)
@@ -68,9 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
     beside: tuple[str, ...] = ()
     taken = ""
     if arguments.launch:
-        from planner.launch import parse_launch
+        from planner.launch import engine_of, parse_launch
         from planner.launch.pasted import by_name, refuse_contradictions, skipped, taken_as
 
+        if choices.engine == MINIMUM:
+            choices = replace(choices, engine=engine_of(arguments.launch, choices))
         said = by_name(parse_launch(choices.engine, arguments.launch, choices))
         taken = taken_as(arguments.launch, said)
         refuse_repeated(said.set, "The command")

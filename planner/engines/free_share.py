@@ -90,7 +90,7 @@ class FreeShare(PerRequest):
         self.check(deployment)
         check_settings(architecture, deployment, self.title)
         check_division(architecture, deployment, self.title)
-        return pipeline_ranks(architecture, deployment.pipeline_parallel)
+        return pipeline_ranks(architecture, deployment)
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         block, size = self.block_tokens(deployment), self._token_bytes(rank.layers, deployment)

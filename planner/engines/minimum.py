@@ -19,7 +19,7 @@ class Minimum(PerRequest, WholeCard):
     has_runtime_items = False
 
     def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
-        return pipeline_ranks(architecture, deployment.pipeline_parallel)
+        return pipeline_ranks(architecture, deployment)
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         layers = split_heads(rank.layers, deployment.tensor_parallel)

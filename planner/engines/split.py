@@ -4,33 +4,32 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, CrossAttention, Layer, Mixer, Recurrence
+from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.errors import PlannerError
 from planner.formats import Role
 
+PARTITION = "pp_layer_partition"
+"""The setting that says how many layers each pipeline stage has."""
 
-def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[Rank, ...]:
-    """Layers in contiguous stages as even as possible, the earlier ones taking the remainder.
+
+def pipeline_ranks(architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+    """Contiguous layers by pipeline stage, as ``stage_layers`` counts them.
 
     The first stage holds embedding and towers, the last one head and final norm, and a copy of the embedding where it
-    is the head as well. Raises PlannerError with more stages than layers.
+    is the head as well. Raises PlannerError with more stages than layers, and for a partition of other layers.
     """
-    if pipeline_parallel == 1:
+    sizes = stage_layers(architecture, deployment)
+    if len(sizes) == 1:
         return (Rank(layers=architecture.layers, tensors=architecture.tensors, towers=architecture.towers),)
-    if pipeline_parallel > len(architecture.layers):
-        raise PlannerError(
-            f"pipeline_parallel = {pipeline_parallel} needs a layer a stage; "
-            f"{architecture.title} has {len(architecture.layers)}."
-        )
-    size, extra = divmod(len(architecture.layers), pipeline_parallel)
     embeddings = tuple(t for t in architecture.tensors if t.role is Role.EMBEDDING)
     rest = tuple(t for t in architecture.tensors if t.role is not Role.EMBEDDING)
     is_tied = all(t.role is not Role.HEAD for t in rest)
     ranks = []
     start = 0
-    for stage in range(pipeline_parallel):
-        end = start + size + (stage < extra)
-        is_first, is_last = stage == 0, stage == pipeline_parallel - 1
+    for stage, size in enumerate(sizes):
+        end = start + size
+        is_first, is_last = stage == 0, stage == len(sizes) - 1
         tensors = (embeddings if is_first or (is_last and is_tied) else ()) + (rest if is_last else ())
         ranks.append(
             Rank(
@@ -41,6 +40,38 @@ def pipeline_ranks(architecture: Architecture, pipeline_parallel: int) -> tuple[
         )
         start = end
     return tuple(ranks)
+
+
+def stage_layers(architecture: Architecture, deployment: Deployment) -> tuple[int, ...]:
+    """How many layers each pipeline stage has: as PARTITION says, else as many, and the rest by the engine's rule.
+
+    By ``stage_remainder`` the *first* stages have one more each, the *later* ones, the last has *all* of the rest, or
+    the ones *before* the last have one more each, backwards from there. Raises PlannerError as ``pipeline_ranks`` does.
+
+    Source: vllm/distributed/utils.py and sglang/srt/distributed/utils.py, get_pp_indices; tensorrt_llm/mapping.py,
+    pp_layers.
+    """
+    stages, number, settings = deployment.pipeline_parallel, len(architecture.layers), deployment.settings
+    stated: tuple[int, ...] | None = settings.values.get(PARTITION)
+    if stated is not None and (len(stated) != stages or sum(stated) != number or not all(stated)):
+        raise PlannerError(
+            f"{PARTITION} = {','.join(map(str, stated))} is {sum(stated):,} layers on {len(stated):,} stages; "
+            f"{architecture.title} has {number:,} layers, and pipeline_parallel = {stages:,}: name as many stages, "
+            "with all layers."
+        )
+    if stages > number:
+        raise PlannerError(f"pipeline_parallel = {stages} needs a layer a stage; {architecture.title} has {number}.")
+    size, rest = divmod(number, stages)
+    match settings.rules.get("stage_remainder", "first"):
+        case "all":
+            more = [0] * (stages - 1) + [rest]
+        case "later":
+            more = [0] * (stages - rest) + [1] * rest
+        case "before":
+            more = [0] * (stages - 1 - rest) + [1] * rest + [0] if rest else [0] * stages
+        case _:
+            more = [1] * rest + [0] * (stages - rest)
+    return stated or tuple(size + one for one in more)
 
 
 def with_padded_words(rank: Rank, words: int, multiple: int) -> Rank:

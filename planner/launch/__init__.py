@@ -6,13 +6,14 @@ from importlib import import_module
 
 from planner import presets
 from planner.deployment import Deployment
-from planner.errors import UnknownName
+from planner.errors import NotItsCommand, PlannerError, UnknownName
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch.base import Launch
 from planner.launch.several import several_notes
 from planner.launch.spelling import STANDS_FOR
 from planner.settings.data import EngineSettings
+from planner.units import shorten
 
 LAUNCHERS = {
     "vllm": "planner.launch.vllm",
@@ -100,3 +101,19 @@ def parse_launch(engine: str, text: str, like: Choices) -> Choices:
         )
     read: Callable[[str, Choices], Choices] = import_module(LAUNCHERS[engine]).parse
     return read(text, like)
+
+
+def engine_of(text: str, like: Choices) -> str:
+    """The engine that the command *text* starts. Raises PlannerError where it is none that is known."""
+    for engine in LAUNCHERS:
+        try:
+            parse_launch(engine, text, like)
+        except NotItsCommand:
+            continue
+        except PlannerError:
+            pass  # its command, with something in it that is not read
+        return engine
+    raise UnknownName(
+        f"The command {shorten(text)!r} starts none of the engines that are known: it begins with vllm serve, "
+        "python -m sglang.launch_server, trtllm-serve, lmdeploy serve api_server or llama-server, or it is a Modelfile."
+    )

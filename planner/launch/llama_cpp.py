@@ -8,7 +8,7 @@ from planner.catalogue.downloads import gguf_repository
 from planner.deployment import Deployment
 from planner.draft import NGRAM, Draft
 from planner.engines.llama_cpp.options import options
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand, PlannerError
 from planner.inputs.choices import Choices, Chosen, choose
 from planner.launch.base import Launch, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, has_files, left_out
@@ -145,7 +145,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
     words = arguments("llama_cpp", text, (("llama-server",),))
     if words is None:
-        raise PlannerError("This is not a command that begins with llama-server.")
+        raise NotItsCommand("This is not a command that begins with llama-server.")
     flags = {option: f"set.{name}" for name, option in VALUES.items()} | SHORT
     flags |= {"--model": "model", "--hf-repo": "repository", "-hf": "repository"}
     flags |= {"--ctx-size": "n_ctx", "--tensor-split": "cards", "--fit": "set.fit"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, option_of, options_of, shell, whole_number
 from planner.launch.drafting import left_out
@@ -39,7 +39,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
     words = arguments("lmdeploy", text, (COMMAND,))
     if words is None:
-        raise PlannerError("This is not a command that begins with lmdeploy serve api_server.")
+        raise NotItsCommand("This is not a command that begins with lmdeploy serve api_server.")
     flags = {"--session-len": "context", "--tp": "tensor_parallel", DTYPE: DTYPE}
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
     flags |= dict.fromkeys(("--backend", "--model-format"), "ignored")

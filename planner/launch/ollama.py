@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from planner.catalogue.downloads import OF_THE_HUB, of_the_hub, pull_name
 from planner.engines.llama_cpp.options import options
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
 from planner.launch.drafting import left_out
@@ -74,7 +74,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what Modelfile and environment say; card and users stay as they are."""
     model = _FROM.search(text) if len(text) <= MAX_COMMAND_CHARACTERS else None
     if model is None:
-        raise PlannerError("This is no Modelfile: it has no line FROM with a model.")
+        raise NotItsCommand("This is no Modelfile: it has no line FROM with a model.")
     source = model[1]
     if is_file(source):
         named = named_file(source.removeprefix("./"))

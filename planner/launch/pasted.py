@@ -18,7 +18,7 @@ from planner.units import shorten
 
 _PYTHON = re.compile(r"(?:\S*/)?python[\d.]{0,5}$")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*=")
-_BEFORE = {"sudo", "env", "nohup", "exec", "time"}
+_BEFORE = {"sudo", "env", "nohup", "exec", "time", "export", ";", "&&"}
 _CONTAINERS = {"docker", "podman"}
 _SERVERS = ("--host", "--port", "--api-key", "--served-model-name", "--chat-template", "--log-level", "--seed")
 _VLLM = (

@@ -6,13 +6,14 @@ from dataclasses import replace
 from planner.deployment import Deployment
 from planner.draft import EAGLE, Draft
 from planner.engines.sglang.options import tp_size
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand, PlannerError
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files, left_out
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
 from planner.launch.spelling import Spelling, checkpoint_notes, loaded, of_checkpoint
+from planner.launch.variables import stated, variables
 from planner.settings.data import EngineSettings
 from planner.shares import attends_apart
 
@@ -56,8 +57,9 @@ DRAFT_PATH, STEPS, TREE, DRAFTED = (
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to SGLang is left to it here too."""
-    words = [*COMMAND, "--model-path", loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
-    return Launch(text=shell(words, len(COMMAND)), language="sh", notes=tuple(_notes(choices, chosen)))
+    program = [*variables(chosen.deployment), *COMMAND]
+    words = [*program, "--model-path", loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
+    return Launch(text=shell(words, len(program)), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
 def _notes(choices: Choices, chosen: Chosen) -> Iterator[str]:
@@ -120,7 +122,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
     words = arguments("sglang", text, (COMMAND, ("sglang", "serve")))
     if words is None:
-        raise PlannerError("This is not a command that begins with python -m sglang.launch_server.")
+        raise NotItsCommand("This is not a command that begins with python -m sglang.launch_server.")
     flags = SPELLING.flags | {"--model-path": "model", "--model": "model", "--context-length": "context"}
     flags |= {"--speculative-algorithm": "algorithm", DRAFT_PATH: "draft"}
     flags |= SPLITS | {long: SPLITS[option] for long, option in LONG.items()}
@@ -131,7 +133,7 @@ def parse(text: str, like: Choices) -> Choices:
     switches |= {"--enable-dp-attention": "attention=1"}
     beside, beside_switches = ignored("sglang")
     flags, switches = flags | beside, switches | beside_switches
-    found, sizes = replace(like, engine="sglang", set=()), dict.fromkeys(SPLITS.values(), 1)
+    found, sizes = replace(like, engine="sglang", set=stated("sglang", text)), dict.fromkeys(SPLITS.values(), 1)
     shares, draft, stored, loads = False, "", dict[str, str](), ""
     for name, value in options_of(words, flags, switches):
         if name == "draft":

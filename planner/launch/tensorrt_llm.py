@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from planner.deployment import Deployment
 from planner.draft import EAGLE, MTP, NGRAM, Draft
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand, PlannerError
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import (
     MAX_COMMAND_CHARACTERS,
@@ -120,7 +120,7 @@ def parse(text: str, like: Choices) -> Choices:
     file = _HEREDOC.search(text)
     words = arguments("tensorrt_llm", text[file.end() :] if file else text, (("trtllm-serve",),))
     if words is None:
-        raise PlannerError("This is not a command that begins with trtllm-serve, or a file of options before it.")
+        raise NotItsCommand("This is not a command that begins with trtllm-serve, or a file of options before it.")
     flags = {"--max_seq_len": "context", _SHARE: f"set.{IN_FILE[0]}", "--extra_llm_api_options": "ignored"}
     flags |= {f"--{name}": name for name in SPLITS} | {f"--{name}": f"set.{name}" for name in VALUES}
     flags |= dict.fromkeys(("--backend", "--config"), "ignored")

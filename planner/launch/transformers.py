@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.deployment import Deployment
 from planner.draft import NGRAM
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import MAX_COMMAND_CHARACTERS, Launch
@@ -106,7 +106,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what the script says; card and everything that a script does not have stay as they are."""
     model = _MODEL.search(text) if len(text) <= MAX_COMMAND_CHARACTERS else None
     if model is None:
-        raise PlannerError('This is no such script: it has no line MODEL = "…".')
+        raise NotItsCommand('This is no such script: it has no line MODEL = "…".')
     numbers = {name: int(value) for name, value in _NUMBER.findall(text)}
     found = replace(like, engine="transformers", set=(), **of_checkpoint(model[1]))  # type: ignore[arg-type]
     found = replace(found, context=numbers.get("TOKENS", like.context), users=numbers.get("USERS", like.users))

@@ -7,13 +7,14 @@ from typing import Any
 
 from planner.deployment import Deployment
 from planner.draft import EAGLE, NGRAM, Draft
-from planner.errors import PlannerError
+from planner.errors import NotItsCommand, PlannerError
 from planner.inputs.choices import Choices, Chosen
 from planner.launch.base import Launch, in_full, option_of, options_of, shell, whole_number
 from planner.launch.drafting import draft_checkpoint, draft_notes, draft_of, has_files
 from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
 from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
+from planner.launch.variables import stated, variables
 
 SPELLING = Spelling(
     caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
@@ -61,7 +62,8 @@ LARGE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
-    words = ["vllm", "serve", loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
+    program = [*variables(chosen.deployment), "vllm", "serve"]
+    words = [*program, loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
     return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen)))
 
 
@@ -120,7 +122,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what the command says; card, users and all else that no such command has stay as they are."""
     words = arguments("vllm", text, STARTS)
     if words is None:
-        raise PlannerError("This is not a command that begins with vllm serve.")
+        raise NotItsCommand("This is not a command that begins with vllm serve.")
     flags = SPELLING.flags | {LONGEST: "context", "--speculative-config": "drafts", "--model": ""}
     flags |= {option: name for name, option in SPLITS.items()} | SHORT
     flags |= {option_of(name): f"set.{name}" for name in VALUES}
@@ -129,7 +131,7 @@ def parse(text: str, like: Choices) -> Choices:
     flags, switches = flags | beside, switches | beside_switches
     for name in SWITCHES:
         switches |= {option_of(name): f"set.{name}=true", option_of(f"no_{name}"): f"set.{name}=false"}
-    found = replace(like, engine="vllm", set=())
+    found = replace(like, engine="vllm", set=stated("vllm", text))
     shares_experts, stored, loads = False, dict[str, str](), ""
     for name, value in options_of(_switched(map(_dashed, words)), flags, switches):
         if name == "ignored":

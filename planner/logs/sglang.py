@@ -35,6 +35,9 @@ FORMAT = Format(
     rank=rank,
     words=("sglang", "SGLang"),
     patterns=(
+        pattern(
+            "SGLANG_PP_LAYER_PARTITION", r"SGLANG_PP_LAYER_PARTITION=[\"']?(?P<set__pp_layer_partition>\d[\d,]{0,100})"
+        ),
         pattern("server_args", r"server_args=ServerArgs\((?P<pairs__>.*)", begins=True, pairs=pairs_of(*SETTINGS)),
         *(
             pattern(word, rf"\b(?i:sglang)(?: [Vv]ersion)?[`*]{{0,2}}[ =:]{{1,3}}[`*v]{{0,2}}{VERSION}", is_weak=True)

@@ -37,6 +37,9 @@ FORMAT = Format(
     rank=rank,
     words=("vllm", "vLLM", "EngineCore", "EngineCore_DP0", "VllmWorker", "VllmWorkerProcess"),
     patterns=(
+        pattern(
+            "VLLM_PP_LAYER_PARTITION", r"VLLM_PP_LAYER_PARTITION=[\"']?(?P<set__pp_layer_partition>\d[\d,]{0,100})"
+        ),
         pattern("vLLM", r"vLLM API server version <version__>", begins=True),
         pattern("version", _BANNER + r"version +<version__>"),
         pattern("model", _BANNER + r"model +(?P<model__>\S{1,300})"),

@@ -70,7 +70,9 @@ def compare(start: Start, chosen: Chosen | None, made_of: Set[str] = frozenset()
         for name, reading in deciding.items()
     )
     said = (replace(row, why=MADE_OF_IT) if row.name in circular else row for row in rows)
-    return (*said, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
+    every = (*said, *(_compared(reading, 0, None) for name in names for reading in _beside_cards(start, name)))
+    # Without a plan it is not the planner that lacks the figure.
+    return every if chosen is not None else tuple(replace(row, why="") for row in every)
 
 
 def _predicted(reading: Reading, found: Prediction | None, on_cpu: bool) -> Prediction | None:

@@ -49,7 +49,7 @@ def _request_title(figures: Figures, report: LogReport) -> str:
 
 
 def _request_why(figures: Figures, report: LogReport) -> str:
-    asked = f"Your server asked for room for one request of {_context(report)}"
+    asked = f"The server asked for room for one request of {_context(report)}"
     if _short_bytes(report) is not None:
         return f"{asked} ({_size(figures['request'])}); **{_size(figures['pool'])}** is left."
     held = _held_tokens(figures)

@@ -11,6 +11,7 @@ from planner.startups.printed_figures import (
     SHARES,
     change,
     half_the_weights,
+    high_share,
     larger_free_share,
     larger_share,
     printed_number,
@@ -75,11 +76,14 @@ def _request(start: Start) -> Iterator[Try]:
         about = int(asked * pool.value / request_bytes) // 16 * 16
         said = f"About {about:,} tokens a request, if every layer keeps each"
         yield change(said, f"{option} {about}", starts=False, tokens=about)
-    yield from larger_share(start, request_bytes - pool.value)
+    short = request_bytes - pool.value
+    yield from larger_share(start, short)
+    yield from high_share(start, short)
     if start.settings.get("kv_cache_dtype", "auto") == "auto" and request_bytes / 2 <= pool.value:
         is_known = bool(start.model)  # where the log names the model, it names what else was set
-        already = "" if is_known else ", unless it is already"
-        yield change(f"Cache in fp8, half the bytes{already}", "--kv-cache-dtype fp8", is_known)
+        already = "" if is_known else ", if it is in 16 bit now"
+        halved = f"{format_bytes(round(request_bytes / 2))} instead of {format_bytes(round(request_bytes))}"
+        yield change(f"Cache in fp8, {halved}{already}", "--kv-cache-dtype fp8", is_known)
 
 
 def _held_tokens(start: Start) -> int:

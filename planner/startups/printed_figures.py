@@ -1,14 +1,17 @@
 """Changes that follow from a log alone: an engine's options for a share of the card, and for more cards."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from planner import presets
 from planner.catalogue.checkpoint_ids import identify
+from planner.errors import PlannerError
 from planner.logs.ranks import workers
 from planner.logs.readings import Start
+from planner.settings.versions import value_at
 from planner.startups.shortage import share_above
 from planner.startups.trial import PLANNER, Try
-from planner.units import format_bytes
+from planner.units import GIB, format_bytes
 
 LARGEST_SHARE = 0.98
 MARGIN = 0.01
@@ -64,6 +67,25 @@ def larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterat
     if higher <= limit:
         more = format_bytes(round((higher - share) * card.value))
         yield change(f"{higher:g} of the card instead of {share:g}: {more} more", f"{VLLM_SHARE} {higher:g}", starts)
+
+
+def high_share(start: Start, short: float) -> Iterator[Try]:
+    """A larger share of a card whose size is not printed: how large it has to be for what is *short*."""
+    share = printed_share(start)
+    if start.most("card") is None and (share is None or share < HIGH_SHARE):
+        least = short / (HIGH_SHARE - (share or _usual_share(start)))
+        enough = f", {format_bytes(round(short))} more on one of {ceil(least / GIB)} GiB or more" if short else ""
+        yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
+
+
+def _usual_share(start: Start) -> float:
+    """vLLM's share where nobody sets one, in a release that is not printed the largest that it ever had."""
+    data = presets.engine_data(start.engine)
+    defaults = data.settings["gpu_memory_utilization"].defaults
+    try:
+        return float(value_at(defaults, data.number(start.version)))
+    except PlannerError:
+        return max(float(entry.value) for entry in defaults)
 
 
 def larger_free_share(start: Start, tokens: int) -> Iterator[Try]:

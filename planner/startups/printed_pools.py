@@ -14,6 +14,7 @@ from planner.startups.printed_figures import (
     VLLM_SHARE,
     change,
     half_the_weights,
+    high_share,
     larger_share,
     printed_share,
     twice_the_cards,
@@ -72,28 +73,13 @@ def _vllm(start: Start) -> Iterator[Try]:
     short = 0 if pool is None else max(0, -pool.value)
     yield from larger_share(start, GIB + short, starts=False) if short else ()
     if not short:
-        yield from _high_share(start, short)
+        yield from high_share(start, short)
     yield from half_the_weights(start)
     if short:
         moved = ceil(short / GIB) + 1
         words = f"{moved} GiB of the weights in main memory, which is much slower"
         yield change(words, f"--cpu-offload-gb {moved}", starts=False)
-        yield from _high_share(start, short)
-
-
-def _high_share(start: Start, short: float) -> Iterator[Try]:
-    """A larger share of a card whose size is not printed: how large it has to be for what is *short*."""
-    share = printed_share(start)
-    if start.most("card") is None and (share is None or share < HIGH_SHARE):
-        least = short / (HIGH_SHARE - (share or _usual_share(start)))
-        enough = f", enough on one of more than {format_bytes(round(least))}" if short else ""
-        yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
-
-
-def _usual_share(start: Start) -> float:
-    """vLLM's share where nobody sets one: the largest that it ever had."""
-    defaults = presets.engine_data(start.engine).settings["gpu_memory_utilization"].defaults
-    return max(float(entry.value) for entry in defaults)
+        yield from high_share(start, short)
 
 
 def free_changes(start: Start) -> Iterator[Try]:

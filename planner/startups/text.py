@@ -29,7 +29,11 @@ def log_text(report: LogReport) -> str:
 
 
 def _readings(rows: tuple[Compared, ...]) -> Iterator[str]:
-    width = max(len(row.name) for row in rows) if rows else 0
+    width = max(len(row.name) for row in rows)
+    if not any(row.why for row in rows):
+        yield f"  {'':{width}} {'printed':>{_WIDTH}}"
+        yield from (f"  {row.name:{width}} {_value(row, row.value):>{_WIDTH}}" for row in rows)
+        return
     yield f"  {'':{width}} {'printed':>{_WIDTH}} {'predicted':>{_WIDTH}}"
     for row in rows:
         predicted = "–" if row.predicted is None else _value(row, row.predicted)
@@ -44,9 +48,10 @@ def _value(row: Compared, value: int | float) -> str:
 
 def _try_line(one: Try) -> str:
     if one.choices is None:
-        room = "by what the log prints" if one.starts else "by what the log prints it may not be enough"
+        room = "by what the log prints" if one.starts else "maybe, by what the log prints"
     else:
         room = "any length" if one.max_context_tokens is None else f"up to {one.max_context_tokens:,} tokens"
         room = room if one.starts else f"not enough alone, {room}"
     option = f"  {one.option}" if one.option else ""
-    return f"  {'✓' if one.starts else '✕'} {one.change}: {room}{option}"
+    sign = "✓" if one.starts else "⊖" if one.choices is None else "✕"
+    return f"  {sign} {one.change}: {room}{option}"

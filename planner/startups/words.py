@@ -122,7 +122,7 @@ def try_words(one: Try) -> str:
     """What a change brings."""
     tokens, at_once = one.max_context_tokens, one.max_concurrency
     if one.choices is None:
-        return "By the figures that the log prints." if one.starts else "It may not be enough: the log prints no more."
+        return "By the figures that the log prints." if one.starts else "It may be enough: the log prints no more."
     if tokens is None:
         return "Room for any length."
     if one.starts:

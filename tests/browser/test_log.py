@@ -78,7 +78,7 @@ def test_readings_are_saved_and_used(open_page: OpenPage) -> None:
 def test_a_change_is_planned(open_page: OpenPage) -> None:
     page = open_page("/log")
     page.get_by_text("vLLM that does not start", exact=True).click()
-    title(page, "It did not start: 11.02 GiB of cache short")
+    title(page, "Example: it did not start: 11.02 GiB of cache short")
     page.get_by_role("button", name="Plan with it").first.click()
     page.get_by_role("link", name="See the plan").click()
     expect(page.get_by_test_id("stMain")).to_contain_text("1 user × 40,784 tokens")

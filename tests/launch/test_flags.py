@@ -170,7 +170,7 @@ NEEDS = {
     "fully_sharded_loras": "enable_lora=true",
 }
 """Settings that count only beside another."""
-ONE_CARD = ("tensor_split",)
+ONE_CARD = ("tensor_split", "pp_layer_partition")
 """Settings of several cards, which the plans above have."""
 DENSE_ALONE = ("tensorrt_llm", "lmdeploy")
 """Engines whose rules for states are not known."""

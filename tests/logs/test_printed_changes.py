@@ -8,6 +8,7 @@ import planner
 from planner.inputs.choices import Choices
 from planner.logs.read import read_log
 from planner.startups.report import LogReport, report_log
+from planner.startups.text import log_text
 from tests.logs.test_public_excerpts import Excerpt, excerpts
 
 
@@ -51,11 +52,33 @@ def test_vllm_without_room_for_a_cache_and_without_a_word_on_the_card() -> None:
     ]
 
 
+SHORT = (
+    "ValueError: To serve at least one request with the models's max seq len (40960), (5.62 GiB KV cache is needed, "
+    "which is larger than the available KV cache memory (4.50 GiB). Based on the available memory, the estimated "
+    "maximum model length is 32768.\n"
+)
+
+
+def test_vllm_with_nothing_but_the_refusal() -> None:
+    """1.12 GiB short: with 0.95 of the card instead of 0.92 that is a card of 37.3 GiB, instead of 0.90 one of 22.4."""
+    one_length, share, fp8 = report(SHORT).would_start
+    assert (one_length.option, one_length.starts) == ("--max-model-len 32768", True)
+    assert (share.option, share.starts) == ("--gpu-memory-utilization 0.95", False)
+    assert "1.12 GiB more on one of 38 GiB or more" in share.change
+    assert (fp8.option, fp8.starts) == ("--kv-cache-dtype fp8", False)
+    assert "2.81 GiB instead of 5.62 GiB" in fp8.change
+    of_2025 = report("INFO [api_server.py:1839] vLLM API server version 0.11.0\n" + SHORT).would_start
+    assert "23 GiB or more" in of_2025[1].change
+    text = log_text(report(SHORT))
+    assert "predicted" not in text
+    assert "no such figure" not in text
+
+
 def test_vllm_as_many_gib_into_main_memory_as_are_short_and_one_for_the_cache() -> None:
-    """2.77 GiB short: 3, and 1; with 0.95 − 0.92 of the card, the newest default, it would have to have 92.33 GiB."""
+    """2.77 GiB short: 3, and 1; with 0.95 − 0.92 of the card, the newest default, it would have to have 93 GiB."""
     found = report("INFO [gpu_worker.py:298] Available KV cache memory: -2.77 GiB\n" + NO_BLOCKS).would_start
     assert "--cpu-offload-gb 4" in [one.option for one in found]
-    assert any("92.33 GiB" in one.change for one in found)
+    assert any("93 GiB or more" in one.change for one in found)
     assert not any(one.starts for one in found)
 
 

@@ -30,7 +30,7 @@ def pasted(open_app: OpenApp, text: str) -> AppTest:
 
 def test_the_page_opens_on_an_example_and_asks_for_ones_own(open_app: OpenApp) -> None:
     app = open_app(page=LOG_PAGE)
-    assert app.title[0].value.endswith("It did not start: 11.02 GiB of cache short")
+    assert app.title[0].value.endswith("it did not start: 11.02 GiB of cache short")
     assert app.caption[0].value.startswith("An example, until you paste your own log · vLLM 0.11.0")
     assert app.code[0].value == "--max-model-len 40784"
     assert app.text_area(key="log_text").value == ""
@@ -234,7 +234,7 @@ def test_odd_input_is_one_sentence_and_stays(open_app: OpenApp, text: str, sente
 def test_nothing_at_all_leaves_the_example(open_app: OpenApp) -> None:
     app = pasted(open_app, "   ")
     assert app.warning[0].value == "There is nothing to read yet: paste the log, or upload it. What you entered stays."
-    assert "It did not start" in app.title[0].value
+    assert "it did not start" in app.title[0].value
 
 
 def test_odd_input_after_a_log_has_not_that_log_for_its_answer(open_app: OpenApp) -> None:

@@ -64,7 +64,8 @@ def _example() -> None:
     """What the page makes of a log; one's own goes high up, so that its answer is in sight when it is read."""
     report, _ = _report(log_input.example())
     st.caption(" · ".join(["An example, until you paste your own log", *_words(report)]))
-    _title(report)
+    title = log_title(report)
+    st.title(f"Example: {title[:1].lower()}{title[1:]}", anchor=False)
     st.markdown(failure_words(report))
     with st.container(border=True):
         log_input.fields(EXAMPLE_HEIGHT)
@@ -101,7 +102,7 @@ def _answer(readings: Readings) -> None:
                 if note != report.missing:
                     st.caption(f":material/info: {no_markup(in_fields(note))}")
             log_form.fields(report)
-    with st.expander(f"The log ({log_input.source()})", key="log_itself"):
+    with st.expander(f"Another log, or this one again ({log_input.source()})", key="log_itself"):
         log_input.fields()
         st.button("Forget it", key="log_forget", on_click=log_input.forget, icon=":material/delete:")
 

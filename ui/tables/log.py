@@ -29,7 +29,8 @@ def _row(row: Compared) -> str:
     predicted = "–" if row.predicted is None else reading_value(row.predicted, row.unit)
     spread = f"<small>{ends}</small>" if (ends := range_words(row)) else ""
     badge = f'<span class="kv-badge {BADGES[row.match]}">{difference_words(row)}</span>' if row.match in BADGES else ""
+    why = f"<p>{escape(row.why[:1].upper() + row.why[1:])}.</p>" if row.why else ""
     where = f"Line {row.line}{f', {row.rank}' if row.rank else ''}; its name in the log's readings: {row.name}."
     return f"""<tr><td><details><summary>{escape(reading_name(row.name))}</summary>
-<div><p>{escape(row.why[:1].upper() + row.why[1:])}.</p><p>{escape(where)}</p></div></details></td>
+<div>{why}<p>{escape(where)}</p></div></details></td>
 <td>{reading_value(row.value, row.unit)}</td><td>{predicted}{spread}</td><td>{badge}</td></tr>"""

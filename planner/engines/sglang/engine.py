@@ -46,7 +46,7 @@ class Sglang(SeparatePools, PerRequest):
                     "here: leave speculative_algorithm out, or set it to ngram."
                 )
             drafts = architecture.mtp_layers if deployment.settings.rule("draft_counted") else ()
-        stages = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        stages = pipeline_ranks(architecture, deployment)
         return tuple(
             SglangRank(
                 model=model,

@@ -47,7 +47,7 @@ class Vllm(PerRequest):
 
     def _whole_ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
         words, multiple = architecture.vocab_size, deployment.settings.rule("vocabulary_multiple")
-        stages = pipeline_ranks(architecture, deployment.pipeline_parallel)
+        stages = pipeline_ranks(architecture, deployment)
         ranks = tuple(with_padded_words(rank, words, multiple) for rank in stages)
         if architecture.model_type in deployment.settings.rule("model_format_states"):
             ranks = tuple(replace(rank, layers=tuple(map(in_model_format, rank.layers))) for rank in ranks)

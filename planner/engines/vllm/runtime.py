@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.architecture import Architecture
 from planner.deployment import Deployment
-from planner.engines.split import pipeline_ranks
+from planner.engines.split import pipeline_ranks, stage_layers
 from planner.engines.vllm.adapters import adapter_bytes
 from planner.engines.vllm.encoder import kept_bytes, largest_image, row_bytes
 from planner.engines.vllm.graphs import captured_graphs
@@ -54,7 +54,7 @@ def _adapters(architecture: Architecture, deployment: Deployment) -> Iterator[Li
     """Room for LoRA adapters on the stage that has most of them."""
     size = max(
         adapter_bytes(rank.layers, rank.tensors, architecture.model_type, deployment)
-        for rank in pipeline_ranks(architecture, deployment.pipeline_parallel)
+        for rank in pipeline_ranks(architecture, deployment)
     )
     if not size:
         return
@@ -179,7 +179,7 @@ def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options)
     if not captures or not settings.rule("graphs_in_budget"):
         return
     graphs = settings.rule("graphs")[runner(architecture, deployment)]
-    layers = -(-len(architecture.layers) // deployment.pipeline_parallel)
+    layers = max(stage_layers(architecture, deployment))
     number = captured_graphs(chosen.max_num_seqs, chosen.draft_tokens)
     expected, low, high = (
         graphs[end]["layer_kib"] * _KIB * layers * number + graphs[end]["gib"] * GIB
