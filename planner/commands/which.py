@@ -96,7 +96,9 @@ def _devices(arguments: argparse.Namespace) -> Sequence[Row]:
 def _files(arguments: argparse.Namespace) -> int:
     from planner.catalogue.downloads import hub_note
     from planner.catalogue.quality import unlike
-    from planner.text.which import best_file, file_sentence, file_title, to_take
+    from planner.finding.best_file import best_file, to_take
+    from planner.text.picks import file_command, sold_note
+    from planner.text.which import file_sentence, file_title
 
     choices = choices_from(arguments, weights=None)
     architecture = load_model(choices.model, choices.online)
@@ -109,9 +111,13 @@ def _files(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         chosen = choose(replace(choices, weights=(best or found[-1]).weights), architecture)
         asked = answer(chosen.architecture, chosen.deployment, chosen.workload)
-        print(file_title(told, whose), file_sentence(told, asked).replace("**", ""), "", sep="\n")
+        title, command = file_title(told, whose), file_command(best, choices)
+        print(title, *filter(None, [command]), sep="\n")
+        print(file_sentence(told, asked).replace("**", ""), "", sep="\n")
     rows = _print([file_row(choices.engine, match) for match in found], found, arguments.json)
     if not arguments.json and (note := unlike(map(which.match_quality, found))):
+        print(f"Note: {note}")
+    if not arguments.json and (note := sold_note(which.check_device(choices))):
         print(f"Note: {note}")
     if not arguments.json and (note := hub_note(choices.engine, (str(row["get"] or "") for row in rows))):
         print(f"Note: {note}")

@@ -73,21 +73,25 @@ class _Fit:
 def picks_for(choices: Choices, weights: Sequence[str], count: int = SHOWN) -> list[Pick]:
     """The models that serve *choices*, most useful first: those that can be had, of the last two years the largest.
 
-    After these come models of which no file is known, and last formats under four bits a parameter. *weights*: the
-    better first. Raises PlannerError for an engine that does not run on the device.
+    After these come models of which no file is known, and last formats under four bits. Where nothing fits surely,
+    what probably does. *weights*: the better first. Raises PlannerError for an engine that does not run on the device.
     """
+    return _picks(choices, weights, count, Case.WORST) or _picks(choices, weights, count, Case.EXPECTED)
+
+
+def _picks(choices: Choices, weights: Sequence[str], count: int, case: Case) -> list[Pick]:
     device = check_device(choices)
     found: dict[int, list[_Fit]] = {_KNOWN: [], _OF_THE_HUB: [], _UNKNOWN: [], _COARSE: []}
     for _, preset in _in_order(choices.engine, tuple(weights)):
         tried = [
             name for name in preset_names(choices.engine, preset, weights) if may_fit(preset, name, choices, device)
         ]
-        fit = _best(choices, preset, tried)
+        fit = _best(choices, preset, tried, case)
         if fit is not None and fit.get not in [other.get for other in found[_KNOWN] if other.get]:
             found[_rank(choices, fit)].append(fit)
         if len(found[_KNOWN]) == count:
             break
-    return [_pick(fit) for fit in islice(chain.from_iterable(found.values()), count)]
+    return [_pick(fit, case) for fit in islice(chain.from_iterable(found.values()), count)]
 
 
 def larger_for(choices: Choices, weights: Sequence[str], than: OnDevice) -> list[Pick]:
@@ -146,7 +150,7 @@ def _size(preset: ModelPreset) -> int:
     return preset.published_parameters or 0
 
 
-def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> _Fit | None:
+def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str], case: Case) -> _Fit | None:
     """Of the formats that fit the first that can be had, unless only one under four bits can; else the first.
 
     A file of Ollama's library comes before one that Ollama would get from the Hub.
@@ -154,7 +158,7 @@ def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> _Fit
     first: _Fit | None = None
     had: _Fit | None = None
     for name in weights:
-        fit = _fitting(choices, preset, name)
+        fit = _fitting(choices, preset, name, case=case)
         if fit is None:
             continue
         first = first or fit
@@ -165,8 +169,10 @@ def _best(choices: Choices, preset: ModelPreset, weights: Sequence[str]) -> _Fit
     return had or first
 
 
-def _fitting(choices: Choices, preset: ModelPreset, weights: str, setting: str = "") -> _Fit | None:
-    """*preset* in *weights* where it surely fits, in memory and in the context it was made for."""
+def _fitting(
+    choices: Choices, preset: ModelPreset, weights: str, setting: str = "", case: Case = Case.WORST
+) -> _Fit | None:
+    """*preset* in *weights* where it fits by *case*, in memory and in the context it was made for."""
     architecture = load_preset(preset.name)
     limit = architecture.max_position_embeddings
     if limit is not None and limit < (choices.context or DEFAULT_CONTEXT_TOKENS):
@@ -177,14 +183,14 @@ def _fitting(choices: Choices, preset: ModelPreset, weights: str, setting: str =
     except PlannerError:
         return None
     workload = chosen.workload
-    if not holds(ranks, workload.context_tokens, workload.users, Case.WORST):
+    if not holds(ranks, workload.context_tokens, workload.users, case):
         return None
     get = how_to_get(choices.engine, preset.name, weights)
     return _Fit(match=on_its_device(chosen, ranks), get=get, setting=setting, users=workload.users, ranks=ranks)
 
 
-def _pick(fit: _Fit) -> Pick:
-    limit, longest = fit.match.model_limit_tokens, max_context_tokens(fit.ranks, fit.users, Case.WORST)
+def _pick(fit: _Fit, case: Case = Case.WORST) -> Pick:
+    limit, longest = fit.match.model_limit_tokens, max_context_tokens(fit.ranks, fit.users, case)
     context = longest if limit is None else limit if longest is None else min(longest, limit)
     return Pick(match=fit.match, get=fit.get, context_tokens=context, setting=fit.setting)
 

@@ -11,20 +11,19 @@ from planner.answers.answer import warnings_for
 from planner.architecture import Architecture
 from planner.budget import MemoryBudget, RankBudget, State, budget_for, on_device, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.catalogue.native_files import READ_GGUF, keeps_experts, native_names, tried_names
+from planner.catalogue.native_files import READ_GGUF, keeps_experts, native_names, tried_names, weight_bits
 from planner.catalogue.quality import quality_words
 from planner.deciding import Deciding, deciding
 from planner.deployment import CPU, MINIMUM, Device, Workload
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, Chosen, choose, choose_cards
-from planner.line_item import Kind
 from planner.records import dataclass
 from planner.tried_formats import default_weights, engines_on, preset_names, runs_on
 from planner.weights import parameters
 
 COARSE_BITS = 4
-"""A format of fewer bits a parameter costs so much that a smaller model in a better one comes first."""
+"""A format of fewer bits in the layers' matrices costs so much that a smaller model in a better one comes first."""
 _SURE_SHARE = 0.9
 """Of what a publisher counts, so much is loaded in any case; the rest may be layers for prediction, or towers."""
 Prepared = tuple[Chosen, tuple[RankBudget, ...]]
@@ -36,9 +35,9 @@ class OnDevice:
     """A model in one format on one device.
 
     *model_limit_tokens* is the longest context that the model was made for, where that is known. *host_bytes* lie in
-    the machine's own memory, *outside_weights_bytes* of them are weights. *is_native*: the file is as published.
-    *shares*: over how many devices its weights are split.
-    *warnings* are what a plan of it would say.
+    the machine's own memory. *is_native*: the file is as published.
+    *matrix_bits*: whole bits of most of its layers' weights. *fits*: as expected, whatever *state* says of the worst.
+    *on_cpu*: the device is a machine without a card. *warnings* are what a plan of it would say.
     """
 
     model: str
@@ -50,13 +49,14 @@ class OnDevice:
     memory_bytes: int
     weights_bytes: int
     free_bytes: int
-    outside_weights_bytes: int
     host_bytes: int
     state: State
     deciding: Deciding
     model_limit_tokens: int | None
     is_native: bool
-    shares: int
+    matrix_bits: int
+    fits: bool
+    on_cpu: bool
     warnings: tuple[str, ...]
 
 
@@ -211,21 +211,21 @@ def _facts(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device, budget
         "memory_bytes": budget.rank.memory_bytes,
         "weights_bytes": budget.weights_bytes,
         "free_bytes": budget.free_bytes,
-        "outside_weights_bytes": sum(item.bytes for item in budget.host_items if item.kind is Kind.WEIGHTS),
         "host_bytes": sum(item.bytes for item in budget.host_items),
         "state": budget.state,
         "deciding": deciding(ranks, chosen.workload, budget.state),
         "model_limit_tokens": chosen.architecture.max_position_embeddings,
-        "shares": chosen.deployment.tensor_parallel * chosen.deployment.pipeline_parallel,
+        "matrix_bits": weight_bits(scheme, chosen.architecture),
+        "fits": budget.fits,
+        "on_cpu": chosen.deployment.on_cpu,
         "is_native": scheme.name in native_names(chosen.deployment.engine, chosen.architecture),
         "warnings": warnings_for(chosen.architecture, chosen.deployment, chosen.workload),
     }
 
 
 def is_coarse(match: OnDevice) -> bool:
-    """Whether it has too few bits a parameter, of all its weights, on the card or outside; never as published."""
-    bits = 8 * (match.weights_bytes * match.shares + match.outside_weights_bytes)
-    return not match.is_native and bits < COARSE_BITS * match.parameters
+    """Whether its layers' matrices have too few bits, whatever a large embedding keeps; never as published."""
+    return not match.is_native and match.matrix_bits < COARSE_BITS
 
 
 def match_quality(match: OnDevice) -> tuple[str, str]:

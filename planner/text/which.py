@@ -5,12 +5,10 @@ from collections.abc import Sequence
 from planner.answers.answer import Answer
 from planner.answers.words import asked
 from planner.budget import State
-from planner.catalogue.downloads import of_the_hub
-from planner.catalogue.quality import loses_more
 from planner.deciding import Where
-from planner.finding.which import Match, is_coarse, match_quality
+from planner.finding.best_file import best_file, fits_probably, larger_but_worse
+from planner.finding.which import Match, OnDevice, is_coarse, match_quality
 from planner.formats import CHECKPOINT
-from planner.tried_formats import default_weights, how_to_get
 from planner.units import format_bytes, format_size
 
 STATE_WORDS = {
@@ -21,39 +19,23 @@ STATE_WORDS = {
 }
 
 
-HUB = " of the Hub"
-
-
-def to_take(engine: str, matches: Sequence[Match]) -> tuple[list[Match], str]:
-    """What of one model's *matches* to choose from, and whose they are: for Ollama its library's, else the Hub's.
-
-    The same formats as are tried where no model is named, so that both questions have one answer; all *matches* where
-    none of these fits.
-    """
-    if engine != "ollama":
-        return list(matches), ""
-    usual = default_weights(engine)
-    had = {match.weights: how_to_get(engine, match.name, match.weights) for match in matches if match.weights in usual}
-    fitting = [m for m in matches if m.state is State.FITS and had.get(m.weights) and not is_coarse(m)]
-    library = [match for match in fitting if not of_the_hub(had[match.weights])]
-    if library:
-        return library, " of Ollama's library"
-    return (fitting, HUB) if fitting else (list(matches), "")
-
-
 def file_title(matches: Sequence[Match], whose: str = "") -> str:
     """Which of one model's files to take for one device; *matches* stand the larger first, *whose* says of what."""
     best = best_file(matches)
     if best is None:
         smallest = matches[-1]
-        return f"No file of {smallest.model} fits: the smallest {_short_words(smallest)}"
+        surely = " surely" if smallest.state is State.UNCERTAIN else ""
+        return f"No file of {smallest.model}{surely} fits: the smallest {_short_words(smallest)}"
+    take = f"Take {best.model} {'as published' if best.weights == CHECKPOINT else f'in {best.weights}'}:"
+    if fits_probably(best):
+        return f"{take} it probably fits"
     if best.weights == CHECKPOINT:
-        return f"Take {best.model} as published: it fits"
+        return f"{take} it fits"
     if is_coarse(best):
         return f"{best.model} fits only in {best.weights}, too coarse to be the one to take"
-    if _larger_but_worse(matches, best):
-        return f"Take {best.model} in {best.weights}: no smaller file{whose} that fits loses less"
-    return f"Take {best.model} in {best.weights}: the largest file{whose} that fits"
+    if larger_but_worse(matches, best):
+        return f"{take} no smaller file{whose} that fits loses less"
+    return f"{take} the largest file{whose} that fits"
 
 
 def _short_words(match: Match) -> str:
@@ -73,15 +55,38 @@ def file_sentence(matches: Sequence[Match], answer: Answer) -> str:
     each = " a card" if answer.device_count > 1 else ""
     words, model = match_quality(best)
     loss = f" It costs {words}, read on {model}." if model else ""
-    if worse := _larger_but_worse(matches, best):
+    if fits_probably(best):
+        return f"{_weighs(best)}{each}. {_probably_words(best, answer)}{loss}"
+    if worse := larger_but_worse(matches, best):
         verb = "is" if len(worse) == 1 else "are"
         loss += f" {', '.join(match.weights for match in worse)} {verb} larger and lose{'s' * (len(worse) == 1)} more."
     if is_coarse(best):
         loss += " Ask for fewer users or less context, or take a smaller model."
     return (
-        f"In {weights_words(best)} it weighs **{format_bytes(best.weights_bytes)}**{each}. With {asked(answer)} on "
-        f"{cards(best, answer)} **{format_bytes(best.free_bytes)}** stay free, room for {room_words(best)}.{loss}"
+        f"{_weighs(best)}{each}. With {asked(answer)} **{format_bytes(best.free_bytes)}** of "
+        f"{memory_words(best, cards(best, answer))} stay free, room for {room_words(best)}.{loss}"
     )
+
+
+def _weighs(match: Match) -> str:
+    return f"In {weights_words(match)} it weighs **{format_bytes(match.weights_bytes)}**"
+
+
+def _probably_words(match: Match, answer: Answer) -> str:
+    """Between what and what is left, and which assumed item decides."""
+    memory = match.deciding
+    where = f"of {memory_words(match, cards(match, answer))}" if memory.where is Where.CARD else f"of {memory.where}"
+    return (
+        f"With {asked(answer)} **{format_bytes(memory.spare_high_bytes)}** {where} stay free or "
+        f"**{format_bytes(-memory.spare_low_bytes)}** are missing: what decides is {memory.item}, assumed between "
+        f"{format_bytes(memory.item_low_bytes)} and {format_bytes(memory.item_high_bytes)}. As expected "
+        f"**{format_bytes(memory.spare_bytes)}** stay free, room for {room_words(match)}."
+    )
+
+
+def memory_words(match: OnDevice, device: str) -> str:
+    """The memory that holds it: of a machine without a card its own."""
+    return f"the machine's {format_bytes(match.memory_bytes)}" if match.on_cpu else device
 
 
 def card_title(matches: Sequence[Match], answer: Answer) -> str:
@@ -133,25 +138,6 @@ def cards(match: Match, answer: Answer) -> str:
 def _loss(match: Match) -> str:
     words, model = match_quality(match)
     return f" ({words} on {model})" if model else ""
-
-
-def best_file(matches: Sequence[Match]) -> Match | None:
-    """The largest that fits and that no smaller one which fits is better than, by published readings."""
-    fitting = [match for match in matches if match.state is State.FITS]
-    taken = (match for match in fitting if not any(_is_bettered(match, other) for other in fitting))
-    return max(taken, key=lambda match: match.weights_bytes, default=None)
-
-
-def _is_bettered(match: Match, other: Match) -> bool:
-    """Whether *other* is smaller and loses less."""
-    if match.is_native or other.weights_bytes >= match.weights_bytes:
-        return False
-    return other.is_native or loses_more(match.weights, other.weights, match.parameters)
-
-
-def _larger_but_worse(matches: Sequence[Match], best: Match) -> list[Match]:
-    """What fits too and is larger than *best*, and no better."""
-    return [match for match in matches if match.state is State.FITS and match.weights_bytes > best.weights_bytes]
 
 
 def weights_words(match: Match) -> str:

@@ -11,11 +11,11 @@ from planner.answers.inspection import inspect_model
 from planner.budget import State
 from planner.catalogue.model_facts import loaded_sum, role_facts
 from planner.cli import main
+from planner.finding.best_file import best_file
 from planner.finding.which import files_for, formats_for, match_quality, models_for
 from planner.inputs.choices import Choices, choose
 from planner.presets import load_preset
 from planner.text.inspection import inspection_text
-from planner.text.which import best_file
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, object]]]:

@@ -65,7 +65,7 @@ def answer_fits(choices: Choices) -> bool:
 def test_every_pick_can_be_pulled_in_four_bits_or_more(picks: list[Pick]) -> None:
     for pick in picks:
         assert pulled(pick.get) == (pick.match.name, pick.match.weights)
-        assert 8 * (pick.match.weights_bytes + pick.match.outside_weights_bytes) >= 4 * pick.match.parameters
+        assert pick.match.matrix_bits >= 4
 
 
 def test_ollama_s_own_library_comes_first_and_both_questions_have_one_answer(

@@ -145,4 +145,8 @@ def test_a_machine_of_ones_own_has_one_user_and_no_coarse_file_is_the_one_to_tak
     )
     for users in ("2", "4"):
         title = open_app(PAGE, device="rtx-4060-laptop", engine=engine, users=users).title[0].value
-        assert title.endswith("too coarse to be the one to take") or title.startswith("No file of Llama-3.1-8B fits")
+        assert (
+            title.endswith("too coarse to be the one to take")
+            or re.match(r"No file of Llama-3\.1-8B (surely )?fits", title)
+            or re.fullmatch(r"Take Llama-3\.1-8B in i?q4_.*: it probably fits", title)
+        )

@@ -11,18 +11,13 @@ from planner.catalogue.native_files import tried_names
 from planner.catalogue.quality import LIMITS
 from planner.deployment import CPU, Device
 from planner.errors import PlannerError
+from planner.finding.best_file import best_file, to_take
 from planner.finding.which import Match, devices_for, files_for
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, choose_cards
 from planner.presets import devices
-from planner.text.which import (
-    best_file,
-    card_sentence,
-    card_title,
-    file_sentence,
-    file_title,
-    to_take,
-)
+from planner.text.picks import file_command, sold_note
+from planner.text.which import card_sentence, card_title, file_sentence, file_title
 from planner.tried_formats import default_weights, how_to_get
 from planner.units import format_bytes, format_size
 from ui import page
@@ -83,6 +78,8 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
     best = best_file(told)
     first = [match for match in matches if match in first or match is best]
     others = [match for match in matches if match not in first]
+    if command := file_command(best, plan.choices):
+        st.code(command, language="sh", wrap_lines=True)
     which_table.show(first, columns, text=(0, 2, 4), wide_only=(3,), own=best)
     if others:
         with st.expander(f"{len(others)} more file types", key="others"):
@@ -96,6 +93,8 @@ def _files(plan: Scenario, answer: Answer) -> tuple[str, str]:
         "Files as llama-quantize makes them (q6_k, q4_k_m …), and the usual 8 and 4 bit of other engines. "
         f"Quality: published readings of a model near in size. {LIMITS}"
     )
+    if note := sold_note(choose_cards(plan.choices)[0]):
+        st.caption(f":material/info: {in_fields(note)}")
     if note := hub_note(engine, (how_to_get(engine, match.name, match.weights) for match in first)):
         st.caption(f":material/info: {in_fields(note)}")
     return file_title(told, whose), file_sentence(told, answer)

@@ -9,9 +9,9 @@ from planner.answers.answer import Answer
 from planner.catalogue.downloads import hub_note
 from planner.catalogue.quality import LIMITS
 from planner.finding.picks import Pick, larger_for, longer_context, picks_for, placed
-from planner.finding.which import Match, models_for
+from planner.finding.which import Match, check_device, models_for
 from planner.inputs.choices import Choices
-from planner.text.picks import context_hint, get_command, pick_sentence, pick_title
+from planner.text.picks import context_hint, get_command, pick_sentence, pick_title, sold_note
 from planner.text.which import model_sentence, model_title
 from planner.units import format_bytes, format_parameters
 from ui import form
@@ -48,8 +48,11 @@ def models_section(plan: Scenario, answer: Answer, base: Choices, weights: tuple
     _take(plan, [*found, *larger])
     st.caption(
         "The most useful first: files that can be had, models of the last two years, and of these the largest in a "
-        f"format of four bits or more. Quality: published readings of a model near in size. {LIMITS}"
+        "format of four bits or more. What lies in main memory has to be free there, beside the system and other "
+        f"programs. Quality: published readings of a model near in size. {LIMITS}"
     )
+    if note := sold_note(check_device(asked)):
+        st.caption(f":material/info: {in_fields(note)}")
     if note := hub_note(asked.engine, (pick.get for pick in (*found, *larger))):
         st.caption(f":material/info: {in_fields(note)}")
     return pick_title(found[0]), pick_sentence(found[0], asked, longer)
