@@ -11,8 +11,8 @@ from planner.units import GIB
 
 OOM = (
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {asked} MiB. GPU 0 has a total capacity of 31.35 "
-    "GiB of which 93.06 MiB is free. Of the allocated memory {held} GiB is allocated by PyTorch{pools}, and 309.08 MiB is "
-    "reserved by PyTorch but unallocated.\n"
+    "GiB of which 93.06 MiB is free. Of the allocated memory {held} GiB is allocated by PyTorch{pools}, and 309.08 MiB "
+    "is reserved by PyTorch but unallocated.\n"
 )
 VERSION = "(APIServer pid=1) INFO [api_server.py:1] vLLM API server version 0.19.0\n"
 FRAME = '(EngineCore pid=2) ERROR [core.py:1108]   File "/vllm/x.py", line 201, in {}\n'
