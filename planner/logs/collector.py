@@ -142,7 +142,7 @@ class _Collector:
         # An error says again what its worker has printed.
         rank = "" if found.fails else of.rank(match.string[max(0, match.start() - _PREFIX_CHARACTERS) : match.start()])
         readings = list(readings_in(match, number, rank))
-        settings = settings_in(match)
+        settings = {**found.sets, **settings_in(match)}
         groups = match.groupdict()
         pairs = groups.get("pairs__")
         if found.pairs and pairs:

@@ -9,6 +9,8 @@ ALLOCATED = "failed_buffer"
 """Among a start's settings, and none of an engine's: what the memory that was not there was for."""
 WEIGHTS, CACHE, COMPUTE = "model", "kv cache", "compute"
 """What that was, in llama.cpp's words."""
+LOADED, PROFILED, GRAPHS = "weights", "trial pass", "cuda graph"
+"""What it was by the functions in a traceback: weights, the pass that shows how much a step takes, or graphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from planner.deployment import MAX_TOKENS, Deployment
 from planner.engines.base import EngineReport, Pool, Rank
@@ -197,7 +198,7 @@ def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
     """
     settings, step = deployment.settings, options(deployment).max_num_batched_tokens
     is_chunked = chunks_unless_long(settings) or "max_num_batched_tokens" not in settings.given
-    is_long = context_tokens > settings.rule("chunked_prompts")["above"]
+    is_long = context_tokens > settings.rule("chunked_prompts").get("above", inf)
     if is_chunked or step >= context_tokens or (is_long and settings.flag("enable_chunked_prefill") is None):
         return []
     return [
