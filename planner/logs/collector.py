@@ -44,6 +44,8 @@ def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readi
             line=draft.line,
             version=draft.version,
             last=draft.last,
+            day=draft.day,
+            sources=tuple(draft.sources),
             model=draft.model,
             settings=draft.settings,
             readings=finish.get(draft.engine, tuple)(draft.readings),
@@ -153,6 +155,7 @@ class _Collector:
             found.is_weak,
         )
         draft.last = found.last or draft.last
+        draft.come_from(*(groups.get(name) or "" for name in ("day__", "source__", "said__")))
         if found.recovers:
             draft.failure = None
         if len(draft.readings) < MAX_READINGS:

@@ -1,8 +1,8 @@
 """How a line is recognised, and how the groups of its expression become readings, settings or a failure.
 
-A group's name says it all: ``pool__gib`` is the reading *pool* in GiB, ``set__dtype`` the setting *dtype*. Four names
+A group's name says it all: ``pool__gib`` is the reading *pool* in GiB, ``set__dtype`` the setting *dtype*. Some names
 are special: ``model__``, ``version__``, ``rank__``, and ``unit__`` for a unit that is printed beside a size, whose own
-unit is then ``printed``.
+unit is then ``printed``; ``day__``, and ``source__`` for the line of the engine's source that prints ``said__``.
 """
 
 import re

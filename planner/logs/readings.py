@@ -57,13 +57,16 @@ _LITTLE = ("other", "memory")
 class Start:
     """One start of one engine with one model. *version* and *model* are empty where the log does not say.
 
-    *last*: the newest release whose defaults print such lines; empty where any may.
+    *last*: the newest release whose defaults print such lines; empty where any may. *day*: of its first line, and
+    *sources*: which lines of the engine's source print what, ``server.go:499 loading model``; where lines say so.
     """
 
     engine: str
     line: int
     version: str = ""
     last: str = ""
+    day: str = ""
+    sources: tuple[str, ...] = ()
     model: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()

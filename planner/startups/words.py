@@ -41,6 +41,8 @@ READINGS: Mapping[str, str] = {
     "estimated_weights": "Weights, as it expected",
     "estimated_cache": "Cache, as it expected",
     "estimated_compute": "Compute buffer, as it expected",
+    "estimated_projector": "Vision tower, as it expected",
+    "estimated_projector_graph": "Compute buffer of the vision tower, as it expected",
     "left": "Left when it failed",
     "torch_allocated": "Held by PyTorch then",
     "others": "Held by another process",
