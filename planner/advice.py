@@ -23,7 +23,7 @@ from planner.launch import LAUNCHERS, settable
 from planner.records import dataclass
 from planner.search import largest
 from planner.tried_formats import MADE_WHILE_LOADING
-from planner.tuning import tunings
+from planner.tuning import tunings, with_setting
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
@@ -92,9 +92,11 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
             replace(choices, draft_model=None, draft_tokens=None, draft_weights=None),
         )
     if before.loads and not find_engine(choices.engine).cache_as_weights:
+        # llama.cpp keeps a quantised cache with flash attention alone, which older versions have to be told to use.
+        asks = reads_gguf and choose(choices, architecture).deployment.settings.text("flash_attn") == "off"
+        asked, how = (with_setting(choices, "flash_attn", "on"), ", with flash attention") if asks else (choices, "")
         for name in GGUF_STEPS["cache"] if reads_gguf else CACHE_STEPS:
-            smaller = replace(choices, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
-            yield f"Cache in {name}", smaller
+            yield f"Cache in {name}{how}", replace(asked, kv_cache=name, kv_cache_k=None, kv_cache_v=None)
         if "quant_policy" in known:
             others = tuple(text for text in choices.set if not text.startswith("quant_policy"))
             for bits in QUANT_POLICIES:
@@ -165,18 +167,18 @@ def offload(
     """Experts to main memory, as few layers' as *leaves_room* allows, else whole layers, in words and choices."""
     number = len(architecture.layers)
 
-    def with_setting(setting: str) -> Choices:
+    def placed(setting: str) -> Choices:
         return replace(choices, set=(*choices.set, setting))
 
     has_experts = any(tensor.active >= 0 for layer in architecture.layers for tensor in layer.tensors)
-    if has_experts and leaves_room(with_setting(f"n_cpu_moe={number}")):
-        kept = largest(lambda count: leaves_room(with_setting(f"n_cpu_moe={number - count}")), number)
+    if has_experts and leaves_room(placed(f"n_cpu_moe={number}")):
+        kept = largest(lambda count: leaves_room(placed(f"n_cpu_moe={number - count}")), number)
         name, value, what = "n_cpu_moe", number - kept, f"Experts of {number - kept} of {number} layers in main memory"
     else:
-        kept = largest(lambda count: leaves_room(with_setting(f"n_gpu_layers={count}")), number)
+        kept = largest(lambda count: leaves_room(placed(f"n_gpu_layers={count}")), number)
         name, value, what = "n_gpu_layers", kept, f"{kept} of {number + 1} layers on the card"
     option = f" ({name}={value})" if settable(choices.engine, name) else ""
-    return f"{what}{option}", with_setting(f"{name}={value}")
+    return f"{what}{option}", placed(f"{name}={value}")
 
 
 def _cards(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[tuple[str, Choices]]:
@@ -236,7 +238,8 @@ def _tried(change: str, changed: Choices, architecture: Architecture, before: An
         after = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError:
         return None
-    if after.deciding.spare_bytes <= before.deciding.spare_bytes and not before.no_build:
+    is_less = after.deciding.spare_bytes <= before.deciding.spare_bytes
+    if is_less and not before.no_build and (before.fits or not after.fits):
         return None
     return Fix(change=change, result=_result(after, before), enough=after.fits, choices=changed)
 

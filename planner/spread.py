@@ -2,9 +2,9 @@
 
 from planner.budget import OUTSIDE, Case, RankBudget, pools, prepare
 from planner.capacity import max_context_tokens, max_users
-from planner.deployment import Workload
 from planner.inputs.choices import Chosen
 from planner.line_item import Kind
+from planner.longest import longest_context
 from planner.records import dataclass
 
 
@@ -30,12 +30,13 @@ class Left:
 def spread(chosen: Chosen) -> tuple[Left, ...]:
     """From the most that is left to the least; the expected case alone where nothing is assumed within a range."""
     ranks = prepare(chosen.architecture, chosen.deployment)
-    found = [_left(ranks, chosen.workload, case) for case in (Case.BEST, Case.EXPECTED, Case.WORST)]
+    found = [_left(ranks, chosen, case) for case in (Case.BEST, Case.EXPECTED, Case.WORST)]
     is_range = found[0].room_bytes != found[2].room_bytes
     return tuple(found) if is_range else (found[1],)
 
 
-def _left(ranks: tuple[RankBudget, ...], workload: Workload, case: Case) -> Left:
+def _left(ranks: tuple[RankBudget, ...], chosen: Chosen, case: Case) -> Left:
+    workload, asked = chosen.workload, (chosen.architecture, chosen.deployment, ranks)
     tokens, users = workload.context_tokens, workload.users
 
     def buffer_bytes(rank: RankBudget) -> int:
@@ -52,7 +53,7 @@ def _left(ranks: tuple[RankBudget, ...], workload: Workload, case: Case) -> Left
         room_bytes=fullest.pool(case) - buffer_bytes(fullest),
         pool_tokens=None if report is None else report.pool_tokens,
         max_concurrency=None if report is None else report.max_concurrency,
-        one_user_tokens=longest,
-        max_context_tokens=max_context_tokens(ranks, users, case) if loads else 0,
+        one_user_tokens=longest_context(*asked, 1, case),
+        max_context_tokens=longest_context(*asked, users, case),
         max_users=max_users(ranks, tokens, case) if loads else 0,
     )

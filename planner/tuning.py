@@ -35,7 +35,7 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
     for pool in pools:
         yield pool, [(f"Without {pool}", without_settings(choices, pool))]
     share = share_of(choices, architecture)
-    if share >= 1:
+    if share >= 1 or (choices.engine == "vllm" and share > HIGHEST and name in settings.given):
         yield name, [(f"Without {name}", without_settings(choices, name))]
     elif choices.engine == "sglang":
         # What SGLang chooses leaves what a step and its graphs need: no larger share is known to start.
@@ -45,8 +45,8 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
         words = f"{name} {{:g}} instead of {share:.3g}"
         higher = [number for number in UTILISATIONS if share < number <= HIGHEST]
         yield name, [(words.format(number), with_setting(choices, name, number)) for number in higher]
-    if _may_chunk(choices, architecture):
-        chunks = with_setting(choices, "enable_chunked_prefill", "true")
+    chunks = with_setting(choices, "enable_chunked_prefill", "true")
+    if _may_chunk(choices, architecture) and not choose(chunks, architecture).deployment.settings.lacking:
         yield "enable_chunked_prefill", [("Long prompts in several steps: enable_chunked_prefill", chunks)]
     if (most := _sequences(choices, architecture)) is not None:
         users = -(-choices.users // (deployment.replicas * deployment.data_parallel))

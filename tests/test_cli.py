@@ -273,7 +273,10 @@ def test_an_engines_own_command_is_the_plan(capsys: pytest.CaptureFixture[str]) 
         (("--model", "7b-class", "--memory", "8GiB", "--weights="), "--weights has no value"),
         (("--model", "7b-class", "--memory", "8GiB", "--weights", " "), "weights is empty"),
         (("--model", "7b-class", "--memory", "-8GiB"), "memory '-8GiB' is not a size"),
-        (("--model", "7b-class", "--memory", "8"), "memory '8' has no unit: write 8GiB or 8GB"),
+        (
+            ("--model", "7b-class", "--memory", "8"),
+            "memory '8' has no unit, and is too small for bytes: write 8GiB or 8GB",
+        ),
         (("--model", "/dev/null", "--memory", "8GiB"), "Model '/dev/null' is not known"),
         (("--model", "LOOP/config.json", "--memory", "8GiB"), "Too many levels of symbolic links"),
         (("--model", "PIPE/config.json", "--memory", "8GiB"), "is no regular file"),

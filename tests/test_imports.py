@@ -74,6 +74,7 @@ LAYERS = (
         "planner.capacity",
         "planner.deciding",
     ),
+    ("planner.longest",),
     (
         "planner.answers",
         "planner.batching",

@@ -15,6 +15,7 @@ from planner.engines.division import cut_groups
 from planner.formats import CHECKPOINT
 from planner.kv_cache import bytes_per_token_at, fixed_bytes
 from planner.line_item import Kind, LineItem
+from planner.longest import longest_context
 from planner.machines import machine_words
 from planner.readers.stored import SERVED_IN_16_BIT
 from planner.records import dataclass
@@ -108,7 +109,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     specs = (*budget.rank.specs, *budget.rank.draft_specs)
     loads = budget.loads
     longest_tokens = max_context_tokens(budget.ranks) if loads else 0
-    together = max_context_tokens(budget.ranks, workload.users) if loads and workload.users > 1 else longest_tokens
+    together = longest_context(architecture, deployment, budget.ranks, workload.users)
     report = _report(budget, deployment, longest_tokens)
     memory = deciding(budget.ranks, workload, budget.state)
     if not _starts(budget, deployment, report):

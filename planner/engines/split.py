@@ -9,9 +9,6 @@ from planner.engines.base import Rank
 from planner.errors import PlannerError
 from planner.formats import Role
 
-PARTITION = "pp_layer_partition"
-"""The setting that says how many layers each pipeline stage has."""
-
 
 def pipeline_ranks(architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
     """Contiguous layers by pipeline stage, as ``stage_layers`` counts them.
@@ -43,7 +40,7 @@ def pipeline_ranks(architecture: Architecture, deployment: Deployment) -> tuple[
 
 
 def stage_layers(architecture: Architecture, deployment: Deployment) -> tuple[int, ...]:
-    """How many layers each pipeline stage has: as PARTITION says, else as many, and the rest by the engine's rule.
+    """How many layers each pipeline stage has: as ``pp_layer_partition`` says, or as many, the rest by its engine's.
 
     By ``stage_remainder`` the *first* stages have one more each, the *later* ones, the last has *all* of the rest, or
     the ones *before* the last have one more each, backwards from there. Raises PlannerError as ``pipeline_ranks`` does.
@@ -52,10 +49,10 @@ def stage_layers(architecture: Architecture, deployment: Deployment) -> tuple[in
     pp_layers.
     """
     stages, number, settings = deployment.pipeline_parallel, len(architecture.layers), deployment.settings
-    stated: tuple[int, ...] | None = settings.values.get(PARTITION)
+    stated: tuple[int, ...] | None = settings.values.get("pp_layer_partition")
     if stated is not None and (len(stated) != stages or sum(stated) != number or not all(stated)):
         raise PlannerError(
-            f"{PARTITION} = {','.join(map(str, stated))} is {sum(stated):,} layers on {len(stated):,} stages; "
+            f"pp_layer_partition = {','.join(map(str, stated))} is {sum(stated):,} layers on {len(stated):,} stages; "
             f"{architecture.title} has {number:,} layers, and pipeline_parallel = {stages:,}: name as many stages, "
             "with all layers."
         )

@@ -1,4 +1,4 @@
-"""What an engine reads from its environment and not from its command: how many layers each pipeline stage has.
+"""What an engine reads from its environment and not from its command.
 
 Source: vllm/envs.py; python/sglang/srt/distributed/utils.py.
 """
@@ -7,19 +7,40 @@ import re
 from collections.abc import Mapping
 
 from planner.deployment import Deployment
-from planner.engines.split import PARTITION
 
-PARTITIONS: Mapping[str, str] = {"vllm": "VLLM_PP_LAYER_PARTITION", "sglang": "SGLANG_PP_LAYER_PARTITION"}
-"""By engine, the variable of the setting PARTITION."""
+VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "vllm": {
+        "pp_layer_partition": "VLLM_PP_LAYER_PARTITION",
+        "memory_profiler_estimate_cudagraphs": "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
+    },
+    "sglang": {"pp_layer_partition": "SGLANG_PP_LAYER_PARTITION"},
+}
+"""By engine and setting."""
 
 
 def variables(deployment: Deployment) -> list[str]:
     """The words that stand before the command."""
-    stages: tuple[int, ...] | None = deployment.settings.values.get(PARTITION)
-    return [] if stages is None else [f"{PARTITIONS[deployment.engine]}={','.join(map(str, stages))}"]
+    settings = deployment.settings
+    return [
+        f"{variable}={_written(settings.values[name])}"
+        for name, variable in VARIABLES[deployment.engine].items()
+        if name in settings.given
+    ]
 
 
 def stated(engine: str, text: str) -> tuple[str, ...]:
     """The settings that stand before the command in *text*, or are handed to its container."""
-    found = re.search(rf"(?<!\w){PARTITIONS[engine]}=[\"']?([\d,]{{1,200}})", text, re.ASCII)
-    return () if found is None else (f"{PARTITION}={found[1].strip(',')}",)
+    found = (
+        (name, re.search(rf"(?<!\w){variable}=[\"']?(\w[\w,]{{0,200}})", text, re.ASCII))
+        for name, variable in VARIABLES[engine].items()
+    )
+    return tuple(f"{name}={match[1].strip(',')}" for name, match in found if match)
+
+
+def _written(value: object) -> str:
+    match value:
+        case bool():
+            return str(int(value))
+        case tuple():
+            return ",".join(map(str, value))
+    return str(value)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from planner import presets
 from planner.deployment import Deployment
 from planner.draft import EAGLE, NGRAM, Draft
 from planner.errors import NotItsCommand, PlannerError
@@ -15,6 +16,8 @@ from planner.launch.pasted import arguments, ignored
 from planner.launch.several import several_options
 from planner.launch.spelling import WEIGHTS, Spelling, checkpoint_notes, loaded, of_checkpoint, setting_options
 from planner.launch.variables import stated, variables
+from planner.settings.data import EngineSettings
+from planner.settings.versions import parse_version, value_at
 
 SPELLING = Spelling(
     caches={"bf16": "bfloat16", "fp8": "fp8", "nvfp4-kv": "nvfp4"},
@@ -75,16 +78,23 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
             yield from (option, str(getattr(deployment, name)))
     if deployment.expert_parallel > 1:
         yield "--enable-expert-parallel"
-    yield from SPELLING.options(choices, chosen)
+    eight_bits = {"fp8": deployment.settings.rule("fp8_cache_name")}
+    yield from replace(SPELLING, caches={**SPELLING.caches, **eight_bits}).options(choices, chosen)
     yield from setting_options(deployment, VALUES)
     settings = deployment.settings
     for name in SWITCHES:
-        if name in settings.given:
+        if name in settings.given and not _is_off_anyway(settings, name):
             off = f"{CHUNKS}=False" if name == CHUNKED and settings.rule("whole_prompts") else option_of(f"no_{name}")
             yield option_of(name) if settings.values[name] else off
     if config := _drafts(choices, deployment):
         yield from ("--speculative-config", json.dumps(config))
     yield from several_options(deployment)
+
+
+def _is_off_anyway(settings: EngineSettings, name: str) -> bool:
+    """Whether a version has *name* off by itself: the first releases have no option that says so."""
+    default = value_at(presets.engine_data("vllm").settings[name].defaults, parse_version(settings.known))
+    return settings.values[name] is default is False
 
 
 def _drafts(choices: Choices, deployment: Deployment) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def collect(stream: IO[str], formats: Sequence[Format], finish: Finish) -> Readi
             line=draft.line,
             version=draft.version,
             last=draft.last,
+            day=draft.day,
+            sources=tuple(draft.sources),
             model=draft.model,
             settings=draft.settings,
             readings=finish.get(draft.engine, tuple)(draft.readings),
@@ -140,7 +142,7 @@ class _Collector:
         # An error says again what its worker has printed.
         rank = "" if found.fails else of.rank(match.string[max(0, match.start() - _PREFIX_CHARACTERS) : match.start()])
         readings = list(readings_in(match, number, rank))
-        settings = settings_in(match)
+        settings = {**found.sets, **settings_in(match)}
         groups = match.groupdict()
         pairs = groups.get("pairs__")
         if found.pairs and pairs:
@@ -153,6 +155,7 @@ class _Collector:
             found.is_weak,
         )
         draft.last = found.last or draft.last
+        draft.come_from(*(groups.get(name) or "" for name in ("day__", "source__", "said__")))
         if found.recovers:
             draft.failure = None
         if len(draft.readings) < MAX_READINGS:

@@ -7,10 +7,15 @@ from planner.logs.readings import Failure, Reading
 
 _BEFORE_A_START = {
     *("free", "card", "required", "estimated_cache", "estimated_weights", "estimated_compute"),
+    *("estimated_projector", "estimated_projector_graph"),
     *("laid_weights", "laid_cache", "laid_compute", "total", "file", "projected"),
     *("offloaded", "offloadable"),
 }
 """What an engine prints before it loads a model for good: of the card, and of a trial that allocates nothing."""
+
+
+MAX_SOURCES = 200
+"""Of one start; the longest known has fewer than 60."""
 
 
 @dataclass(slots=True)
@@ -21,6 +26,8 @@ class Draft:
     line: int
     version: str = ""
     last: str = ""
+    day: str = ""
+    sources: dict[str, None] = field(default_factory=dict)
     model: str = ""
     has_begun: bool = False
     is_launched: bool = False
@@ -37,6 +44,12 @@ class Draft:
             settings = dict(settings) | self.settings
         self.version, self.model = version or self.version, model or self.model
         self.settings.update(settings)
+
+    def come_from(self, day: str, source: str, said: str) -> None:
+        """Takes the day of a line, and which line of the engine's source prints what it says."""
+        self.day = self.day or day
+        if source and said and len(self.sources) < MAX_SOURCES:
+            self.sources[f"{source} {said.strip()}"] = None
 
     def fail(self, kind: str, message: str, line: int, is_weak: bool) -> None:
         """Takes why it ends, unless that is known already; the engine's own words come before anyone's."""

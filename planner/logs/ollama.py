@@ -27,6 +27,8 @@ _ESTIMATES = {
     "estimated_cache": r"memory\.required\.kv=",
     "estimated_weights": r"memory\.weights\.total=",
     "estimated_compute": r"memory\.graph\.full=",
+    "estimated_projector": r"projector\.weights=",
+    "estimated_projector_graph": r"projector\.graph=",
 }
 """What Ollama works out before it loads a model, over all devices and main memory."""
 MOST_CARDS = 16
@@ -44,7 +46,11 @@ _WANTED, _FREE = (_SIZE.format(name).removeprefix('"?') for name in ("main_memor
 _OUT_OF_MEMORY = r"(?=.{0,200}?(?:out of memory|unable to allocate|failed to allocate|signal: killed))"
 _SPEAKS = (
     ("ollama", r"(?:^|\s)ollama(?:\[\d{1,9}\]|\.listener| *\|)|\.ollama[/\\]models|github\.com/ollama/"),
-    ("go", r"level=[A-Z]{4,5} source=\w{1,40}\.go:\d"),
+    (
+        "go",
+        r"(?:time=(?P<day__>20\d\d-\d\d-\d\d)\S{0,40} )?level=[A-Z]{4,5} source=(?P<source__>\w{1,40}\.go:\d{1,5})"
+        r"(?: msg=\"?(?P<said__>[a-zA-Z ]{1,40}))?",
+    ),
     ("Ollama_Models", r"Ollama_Models"),
 )
 
@@ -72,7 +78,7 @@ PATTERNS = (
         "layers",
         r"layers\.requested=-?\d{1,6} layers\.model=<offloadable__layers> layers\.offload=<offloaded__layers> ",
     ),
-    *(_own("memory", line + _SIZE.format(name)) for name, line in _ESTIMATES.items()),
+    *(_own(line.partition("\\")[0], line + _SIZE.format(name)) for name, line in _ESTIMATES.items()),
     *(
         _own("memory", rf'memory\.available="\[(?:SIZE [KMG]?i?B ){{{before}}}<free__printed> (?P<unit__>[KMG]iB)[\] ]')
         for before in range(MOST_CARDS)
@@ -111,7 +117,8 @@ PATTERNS = (
     _own("model", r'msg="loading model" "model layers"=<offloadable__layers> '),
     _own(
         "commit",
-        r"Operation:commit .{0,80}?Parallel:<set__n_seq_max> BatchSize:<set__n_batch> .{0,60}?KvSize:<set__n_ctx> "
+        r"Operation:commit .{0,80}?Parallel:<set__n_seq_max> BatchSize:<set__n_batch> "
+        r"(?:FlashAttention:(?P<set__flash_attn>\w{2,9}) )?.{0,60}?KvSize:<set__n_ctx> "
         r"KvCacheType:(?P<set__cache_type_k>\w{0,12}) .{0,60}?GPULayers:(?:<offloaded__layers>\[|\[\])",
     ),
 )

@@ -1,8 +1,8 @@
 """How a line is recognised, and how the groups of its expression become readings, settings or a failure.
 
-A group's name says it all: ``pool__gib`` is the reading *pool* in GiB, ``set__dtype`` the setting *dtype*. Four names
+A group's name says it all: ``pool__gib`` is the reading *pool* in GiB, ``set__dtype`` the setting *dtype*. Some names
 are special: ``model__``, ``version__``, ``rank__``, and ``unit__`` for a unit that is printed beside a size, whose own
-unit is then ``printed``.
+unit is then ``printed``; ``day__``, and ``source__`` for the line of the engine's source that prints ``said__``.
 """
 
 import re
@@ -32,11 +32,11 @@ class Pattern:
     """One format of line. *word* is one that each such line holds (letters, digits, ``_``): most lines are not tried.
 
     *begins*: a start begins here, unless one has just begun. *launches*: a process is run for one model, so that a
-    second such line is of another start. *fails*: the kind of failure that this is; *recovers*: the
-    engine goes on after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``.
-    *is_weak*: said by a person or a command, and so only of what the engine itself does not say; of a failure, that
-    another line of its kind is quoted instead. *last*: the newest
-    release whose default prints it, by which a start is known that says no version.
+    second such line is of another start. *fails*: the kind of failure that this is; *recovers*: the engine goes on
+    after one. *engine*: a variant that is known by it. *pairs*: settings inside the group ``pairs__``; *sets*: those
+    that such a line says by itself. *is_weak*: said by a person or a command, and so only of what the engine itself
+    does not say; of a failure, that another line of its kind is quoted instead. *last*: the newest release whose
+    default prints it, by which a start is known that says no version.
     """
 
     word: str
@@ -49,6 +49,7 @@ class Pattern:
     is_weak: bool = False
     last: str = ""
     pairs: Callable[[str], Mapping[str, str]] | None = None
+    sets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

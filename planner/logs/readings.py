@@ -9,6 +9,8 @@ ALLOCATED = "failed_buffer"
 """Among a start's settings, and none of an engine's: what the memory that was not there was for."""
 WEIGHTS, CACHE, COMPUTE = "model", "kv cache", "compute"
 """What that was, in llama.cpp's words."""
+LOADED, PROFILED, GRAPHS = "weights", "trial pass", "cuda graph"
+"""What it was by the functions in a traceback: weights, the pass that shows how much a step takes, or graphs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +57,16 @@ _LITTLE = ("other", "memory")
 class Start:
     """One start of one engine with one model. *version* and *model* are empty where the log does not say.
 
-    *last*: the newest release whose defaults print such lines; empty where any may.
+    *last*: the newest release whose defaults print such lines; empty where any may. *day*: of its first line, and
+    *sources*: which lines of the engine's source print what, ``server.go:499 loading model``; where lines say so.
     """
 
     engine: str
     line: int
     version: str = ""
     last: str = ""
+    day: str = ""
+    sources: tuple[str, ...] = ()
     model: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     readings: tuple[Reading, ...] = ()

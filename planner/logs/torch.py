@@ -5,9 +5,17 @@ Source: torch/csrc, c10/cuda/CUDACachingAllocator.cpp, torch/utils/collect_env.p
 
 from planner.logs.patterns import Format, pattern
 from planner.logs.ranks import rank
+from planner.logs.readings import ALLOCATED, GRAPHS, LOADED, PROFILED
 
 _CARD = r"(?P<set__device>(?:NVIDIA|AMD|Tesla|GeForce|Quadro|RTX|Radeon|Intel)[\w .()+/-]{2,60}?)"
 
+# Functions of vLLM and SGLang in which a traceback ends, and what they allocate. Source: vllm/model_executor/layers,
+# vllm/v1/worker/gpu_worker.py, vllm/worker/worker.py, python/sglang/srt/model_executor/model_runner.py.
+_WORK = {
+    **dict.fromkeys(("create_weights", "load_weights", "process_weights_after_loading", "load_model"), LOADED),
+    **dict.fromkeys(("profile_run", "determine_num_available_blocks", "determine_available_memory"), PROFILED),
+    "capture_model": GRAPHS,
+}
 _OTHER = r"Process \d{1,9} has <others__printed> (?P<unit__>[KMG]iB) memory in use"
 
 FORMAT = Format(
@@ -26,6 +34,9 @@ FORMAT = Format(
                 "SIZE GiB of which <left__printed> (?P<unit__>[KMG]iB|bytes) is free",
             )
         ),
+        pattern("allocated", r"<torch_allocated__printed> (?P<unit__>[KMG]iB) is allocated by PyTorch"),
+        pattern("private", r"allocated in private pools \(e\.g\., CUDA Graphs\)", sets={ALLOCATED: GRAPHS}),
+        *(pattern(name, rf"line \d{{1,6}}, in {name}\b", sets={ALLOCATED: work}) for name, work in _WORK.items()),
         pattern("capacity", r"\(GPU \d{1,3}; <card__gib> GiB total capacity"),
         pattern("capacity", r"already allocated; <left__printed> (?P<unit__>[KMG]iB|bytes) free"),
         # Named beside itself, a process is another; a container's own has a number that the container does not know.

@@ -40,6 +40,15 @@ FORMAT = Format(
         pattern(
             "VLLM_PP_LAYER_PARTITION", r"VLLM_PP_LAYER_PARTITION=[\"']?(?P<set__pp_layer_partition>\d[\d,]{0,100})"
         ),
+        # vLLM's own hints name it too: it is set before a command, or by what it says that it does.
+        *(
+            pattern(
+                "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
+                rf"{before}VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="
+                rf"(?P<set__memory_profiler_estimate_cudagraphs>[01]){behind}",
+            )
+            for before, behind in (("", r" .{0,400}?\bvllm serve "), (r"memory profiling is disabled \(", ""))
+        ),
         pattern("vLLM", r"vLLM API server version <version__>", begins=True),
         pattern("version", _BANNER + r"version +<version__>"),
         pattern("model", _BANNER + r"model +(?P<model__>\S{1,300})"),

@@ -5,6 +5,7 @@ from planner.engines.llama_cpp.cache import state_bytes
 from planner.inputs.choices import Chosen
 from planner.line_item import Kind
 from planner.logs.readings import Start
+from planner.startups.ollama_estimates import predict_estimates
 from planner.startups.prediction import Predictions, ask, exact, of_items
 
 
@@ -22,7 +23,8 @@ def predict_buffers(start: Start, chosen: Chosen) -> Predictions:
     if chosen.deployment.pipeline_parallel == 1:
         kinds["projected"] = [item for item in found.items if item.name not in ("context", OUTSIDE)]
     predictions = {name: of for name, items in kinds.items() if (of := of_items(items)) is not None}
-    return {**predictions, **_caches(start, budget)}
+    estimates = predict_estimates(start, chosen) if start.engine == "ollama" else {}
+    return {**predictions, **_caches(start, budget), **estimates}
 
 
 def _caches(start: Start, budget: MemoryBudget) -> Predictions:

@@ -24,6 +24,7 @@ from planner.startups.lacks import (
     out_of_range,
 )
 from planner.startups.model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
+from planner.startups.releases import dated, version_of
 
 CACHE_DTYPES = {
     "bfloat16": "bf16",
@@ -50,8 +51,6 @@ WHOLE_LENGTH = ("vllm", "sglang")
 """Engines that take a model's whole context where nobody says how long a request may be."""
 SLOTS = "n_seq_max"
 SGLANG_SHARE = "mem_fraction_static"
-KEPT_NAMES = ("ik_llama_cpp",)
-"""Forks whose lines are those of older releases than their own."""
 SERVER_ARGS = {"tp_size", "dp_size", "page_size", "dtype", "chunked_prefill_size"}
 """What SGLang's ``server_args`` always has, and hardly any command."""
 DRAFT_METHODS = {"mtp": "mtp", "ngram": "ngram", "eagle": None, "eagle3": None, "draft_model": None}
@@ -90,8 +89,8 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     if not given.model:
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
     told = replace(given, model=model, weights=weights, engine=start.engine)
-    told = _with_settings(replace(told, engine_version=given.engine_version or _version(start)), start)
-    notes += out_of_range(start)
+    told = _with_settings(replace(told, engine_version=given.engine_version or version_of(start)), start)
+    notes += filter(None, ["" if given.engine_version else dated(start, told.engine_version), *out_of_range(start)])
     try:
         cards = cards_of(start, told)
     except TooLarge as error:
@@ -115,17 +114,6 @@ def _as_asked(told: Choices, start: Start, given: Choices) -> Choices:
     chosen = choose(told)
     asked = f"{SGLANG_SHARE}={asked_share(chosen.architecture, chosen.deployment, float(printed)):.4g}"
     return replace(told, set=tuple(asked if text == f"{SGLANG_SHARE}={printed}" else text for text in told.set))
-
-
-def _version(start: Start) -> str | None:
-    """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
-    last = "" if start.engine in KEPT_NAMES else start.last
-    text = f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v") or last
-    try:
-        presets.engine_data(start.engine).number(text)
-    except PlannerError:
-        return None
-    return text
 
 
 def _with_settings(told: Choices, start: Start) -> Choices:

@@ -8,9 +8,11 @@ from planner.answers.figures import room_bytes
 from planner.budget import plan
 from planner.calibration import CalibrationProfile
 from planner.inputs.choices import Chosen
+from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import ALLOCATED, CACHE, Start
 from planner.startups.comparison import Compared
+from planner.startups.shortage import Stage, stage_of
 from planner.units import format_bytes
 
 SAME_REQUEST = 0.02
@@ -30,6 +32,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
     by_name = {row.name: row for row in rows}
     return (
         _other_weights(start, by_name.get("weights"))
+        or _more_weights(start, chosen)
         or _other_request(start, by_name.get("request"))
         or _smaller_card(start, chosen)
         or _other_cache(start, chosen)
@@ -48,6 +51,21 @@ def _other_weights(start: Start, row: Compared | None) -> str:
     return (
         f"The weights are {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
         f"another format, or of {where}: give --weights, or --set with what it ran with; {ALONE}."
+    )
+
+
+def _more_weights(start: Start, chosen: Chosen) -> str:
+    """PyTorch held more than the plan's weights before these were complete."""
+    held = start.most("torch_allocated")
+    if held is None or stage_of(start) is not Stage.WEIGHTS:
+        return ""
+    ranks = plan(chosen.architecture, chosen.deployment, chosen.workload).ranks
+    planned = max(sum(item.bytes for item in rank.items if item.kind is Kind.WEIGHTS) for rank in ranks)
+    if held.value - held.step / 2 <= planned:
+        return ""
+    return (
+        f"PyTorch held {_size(held.value)} before the weights were complete, and by the plan they are "
+        f"{_size(planned)}, so the plan is of another format, or of more cards: give --weights as it was; {ALONE}."
     )
 
 

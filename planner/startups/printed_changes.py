@@ -25,6 +25,9 @@ from planner.units import format_bytes
 
 FEWER_SEQUENCES = 64
 """Where the log does not say how many there were."""
+STEP_TOKENS = 2048
+STEP = f"--enable-chunked-prefill --max-num-batched-tokens {STEP_TOKENS}"
+"""vLLM's options for steps that most cards have room for, in releases too that compute a prompt at once."""
 VLLM_LENGTH = "--max-model-len"
 LENGTHS = {
     "vllm": VLLM_LENGTH,
@@ -108,6 +111,9 @@ def _memory(start: Start) -> Iterator[Try]:
     """
     if start.engine in LLAMA_CPP:
         yield from buffer_changes(start)
+    if start.engine == "vllm" and stage_of(start) is Stage.TRIAL_PASS:
+        yield change(f"Long prompts in steps of {STEP_TOKENS:,} tokens at most", STEP, starts=False)
+        yield _fewer_requests(start)
     if start.engine not in SHARES or stage_of(start) is not Stage.AFTER_POOL:
         yield from half_the_weights(start)
         yield from twice_the_cards(start)
@@ -119,12 +125,14 @@ def _memory(start: Start) -> Iterator[Try]:
         option = f"{SHARES[start.engine]} {lower:g}"
         yield change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option, starts=False)
     if start.engine == "vllm":
-        number = _fewer_sequences(start)
-        yield change(
-            "Fewer requests at once: less for the sampler and graphs", f"--max-num-seqs {number}", starts=False
-        )
+        yield _fewer_requests(start)
     if start.settings.get(_GRAPHS[start.engine][0]) != "True":
         yield change("Without CUDA graphs, which is slower", _GRAPHS[start.engine][1], starts=False)
+
+
+def _fewer_requests(start: Start) -> Try:
+    option = f"--max-num-seqs {_fewer_sequences(start)}"
+    return change("Fewer requests at once: less for the sampler and graphs", option, starts=False)
 
 
 def _buffer(start: Start) -> Iterator[Try]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from planner import presets
+from planner.launch.variables import VARIABLES
 from planner.logs.devices import LLAMA_CPP, cards
 from planner.logs.readings import Start
 from planner.startups.printed_figures import (
@@ -19,12 +20,14 @@ from planner.startups.printed_figures import (
     printed_share,
     twice_the_cards,
 )
-from planner.startups.shortage import share_above, share_below
+from planner.startups.shortage import free_share, share_above
 from planner.startups.trial import ENGINE, Try
 from planner.units import GIB, format_bytes
 
 USUAL_SHARE = 0.85
 """About what SGLang takes of a card by itself."""
+MUCH = 0.5
+"""Of the share that was asked for: less of it is hardly room for the same model."""
 OF_WHAT_IS_FREE = ("sglang", "tensorrt_llm", "lmdeploy", *LLAMA_CPP)
 """Engines that take no share of the whole card: what others hold is missing."""
 
@@ -71,6 +74,7 @@ def _vllm(start: Start) -> Iterator[Try]:
     """A larger share, half the weights, or a part of them in main memory; how much one request takes is not printed."""
     pool = start.least("pool")
     short = 0 if pool is None else max(0, -pool.value)
+    yield from _graphs(start, short)
     yield from larger_share(start, GIB + short, starts=False) if short else ()
     if not short:
         yield from high_share(start, short)
@@ -82,23 +86,33 @@ def _vllm(start: Start) -> Iterator[Try]:
         yield from high_share(start, short)
 
 
+def _graphs(start: Start, short: float) -> Iterator[Try]:
+    """Where what vLLM expects of its graphs is more than what is *short*, the pool is there without them."""
+    estimate = start.most("graph_estimate")
+    if estimate is None or estimate.value <= short:
+        return
+    size, variable = format_bytes(round(estimate.value)), VARIABLES["vllm"]["memory_profiler_estimate_cudagraphs"]
+    yield change(f"CUDA graphs not counted beforehand, of which {size} are expected", f"{variable}=0", starts=False)
+    yield change("Without CUDA graphs, which is slower", "--enforce-eager", starts=False)
+
+
 def free_changes(start: Start) -> Iterator[Try]:
-    """Others hold a part of the card: no more than the rest."""
-    free, card = start.least("free"), start.most("card")
-    if start.engine == "vllm" and free is not None and card is not None and card.value > 0:
-        share = share_below(free.value / card.value)
-        yield change(f"{share:g} of the card, which is free", f"{VLLM_SHARE} {share:g}")
+    """Others hold a part of the card: no more than the rest, which a small part of what was asked for is not enough."""
+    share, asked = free_share(start), printed_share(start)
+    if start.engine == "vllm" and share:
+        is_much = asked is not None and share >= MUCH * asked
+        yield change(f"{share:g} of the card, which is free", f"{VLLM_SHARE} {share:g}", is_much)
 
 
 def freed_changes(start: Start) -> Iterator[Try]:
     """What others hold is freed: the command stays as it is."""
     if start.failure is None:
         return
-    taken = taken_by_others(start)
+    taken, is_the_cause = taken_by_others(start), start.failure.kind == "free"
     if taken is not None:
-        yield change(freed_words(taken), "", starts=False)
-    elif start.failure.kind == "free":
-        yield change(f"{_END}: {_LISTS}", "", starts=False)
+        yield change(freed_words(taken), "", is_the_cause)
+    elif is_the_cause:
+        yield change(f"{_END}: {_LISTS}", "")
 
 
 def taken_by_others(start: Start) -> float | None:

@@ -16,6 +16,7 @@ from planner.startups.comparison import Compared, compare
 from planner.startups.doubts import doubted, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
+from planner.startups.ollama_estimates import as_estimated
 from planner.startups.printed_changes import printed_changes
 from planner.startups.profile import profile_from
 from planner.startups.spill import spilled
@@ -61,6 +62,7 @@ def report_log(
     start = _without_room(start)
     told = choices_from_log(start, given)
     chosen, missing = _chosen(told, architecture)
+    start = start if chosen is None else as_estimated(start, chosen)
     readings = compare(start, chosen, told.made_of)
     doubt = "" if chosen is None else doubted(start, chosen, readings)
     profile, unmeasured = (None, "") if chosen is None or doubt else _measured(start, chosen)

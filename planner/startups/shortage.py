@@ -7,30 +7,39 @@ from math import ceil, floor
 from planner.budget import OUTSIDE
 from planner.line_item import LineItem
 from planner.logs.devices import LLAMA_CPP, cards
-from planner.logs.readings import ALLOCATED, Start
+from planner.logs.readings import ALLOCATED, GRAPHS, LOADED, PROFILED, Start
 
-AFTER_POOL = ("warming up sampler", "cuda graph")
+AFTER_POOL = ("warming up sampler", GRAPHS)
 """What is allocated once the cache has its place."""
 BESIDE_BUFFERS = ("context", OUTSIDE)
 """Items of a plan that are none of the buffers that llama.cpp prints."""
+_PRINTED_WITH_POOL = ("pool", "pool_tokens", "blocks", "free_after_pool", "graphs", "suggested_pool")
 _BUFFERS = ("weights", "cache", "states", "compute", "output")
 
 
 class Stage(Enum):
-    """How far a start had come when memory ran out: in loading or in a trial pass, or with the cache in its place."""
+    """How far a start had come when memory ran out: with weights, a trial pass, or the cache in its place.
+
+    *LOADING* is one of the first two, where the log does not say which.
+    """
 
     NO_SHORTAGE = 0
     LOADING = 1
-    AFTER_POOL = 2
+    WEIGHTS = 2
+    TRIAL_PASS = 3
+    AFTER_POOL = 4
 
 
 def stage_of(start: Start) -> Stage:
     """Where an allocation of *start* failed."""
     if start.failure is None or start.failure.kind != "memory":
         return Stage.NO_SHORTAGE
-    has_pool = any(start.least(name) is not None for name in ("pool", "pool_tokens", "free_after_pool"))
-    is_late = start.settings.get(ALLOCATED) in AFTER_POOL
-    return Stage.AFTER_POOL if has_pool or is_late else Stage.LOADING
+    work = start.settings.get(ALLOCATED)
+    if work in AFTER_POOL or any(start.least(name) is not None for name in _PRINTED_WITH_POOL):
+        return Stage.AFTER_POOL
+    if work == PROFILED or (start.engine == "vllm" and start.least("weights") is not None):
+        return Stage.TRIAL_PASS
+    return Stage.WEIGHTS if work == LOADED else Stage.LOADING
 
 
 def shortage_bytes(start: Start) -> int | None:
@@ -74,6 +83,17 @@ def share_below(share: float) -> float:
     0.87
     """
     return floor(round(100 * share, 6)) / 100
+
+
+def free_share(start: Start) -> float | None:
+    """What was free of the card, in hundredths that no rounding of what is printed makes too large.
+
+    ``None`` where one of the two is not printed.
+    """
+    free, card = start.least("free"), start.most("card")
+    if free is None or card is None or card.value <= 0:
+        return None
+    return share_below(max(0, free.value - free.step / 2) / (card.value + card.step / 2))
 
 
 def share_above(share: float) -> float:

@@ -12,12 +12,13 @@ from planner.inputs.choices import Choices, choose
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
-from planner.startups.larger_shares import Change, larger_shares, named_share
+from planner.startups.larger_shares import Change, larger_shares
 from planner.startups.printed_pools import freed_words, taken_by_others
-from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, share_below, shortage_bytes, stage_of
+from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
-from planner.tuning import SEQUENCES, SHARES, UTILISATIONS, with_setting, without_settings
-from planner.units import MIB, format_bytes, parse_bytes
+from planner.startups.vllm_changes import beside_the_share, free_share_changes, smaller_step, vllm_changes
+from planner.tuning import SHARES, with_setting, without_settings
+from planner.units import MIB, parse_bytes
 from planner.weights import identity
 
 PRINTS_HELD = ("vllm", "tensorrt_llm")
@@ -27,8 +28,6 @@ UNEXPLAINED = ("other", "buffer")
 """Kinds of failure that a plan which fits has no change for."""
 BESIDE_BUFFERS_BYTES = 256 * MIB
 """What llama.cpp's libraries take beside its buffers when the first request comes: public memory breakdowns."""
-MARGIN = 0.01
-"""Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
 
 def would_start(
@@ -126,12 +125,19 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     choices, is_vllm = failed.choices, failed.choices.engine == "vllm"
     if is_vllm and start.failure is not None and start.failure.kind == "free":
         # What the engine may take at all is more than is free: nothing that the share is spent on changes that.
-        yield from _free_share(start, failed)
+        yield from free_share_changes(start, failed)
         return
     is_beside = stage_of(start) is Stage.AFTER_POOL or (stage_of(start) is Stage.LOADING and before.fits)
     if choices.engine in SHARES and is_beside:
         # By the plan weights and cache are there: what else was asked for lies outside of the share.
-        yield from _beside_the_share(start, failed, before)
+        yield from beside_the_share(start, failed, before)
+        return
+    if stage_of(start) is Stage.WEIGHTS:
+        yield from _smaller_weights(failed, before)
+        return
+    if is_vllm and stage_of(start) is Stage.TRIAL_PASS and not failed.peaks_with_a_prompt():
+        yield from smaller_step(failed)
+        yield from _smaller_weights(failed, before)
         return
     estimate, held, most = start.most("longest_start"), start.least("pool_tokens"), before.context_tokens
     if estimate is not None and estimate.value > 0:
@@ -145,7 +151,7 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
         yield "context", ours, PLANNER, replace(choices, context=longest)
     if is_vllm:
-        yield from _vllm_changes(start, failed)
+        yield from vllm_changes(start, failed, before)
     elif choices.engine in SHARES:
         yield from larger_shares(failed)
     elif choices.engine in LLAMA_CPP:
@@ -174,79 +180,9 @@ def _is_larger(changed: Choices, before: Answer) -> bool:
     )
 
 
-def _vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
-    """What only vLLM has."""
-    settings = choose(failed.choices, failed.architecture).deployment.settings
-    share, blocks, free, card = settings.number("gpu_memory_utilization"), *_figures(start)
-    if start.failure is not None and start.failure.kind == "states" and blocks:
-        yield (
-            "sequences",
-            f"At most {blocks:,} requests at once, as the engine says",
-            ENGINE,
-            _with_sequences(failed, blocks),
-        )
-    limit = free / card if free and card else 1.0
-    for higher in UTILISATIONS:
-        if share < higher <= limit:
-            yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)
-    asked = settings.integer("max_num_seqs")
-    for number in () if failed.peaks_with_a_prompt() else SEQUENCES:
-        if asked is None or number < asked:
-            requests = "1 request" if number == 1 else f"{number} requests"
-            yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
-    if settings.rule("graphs_in_budget") and not settings.flag("enforce_eager"):
-        eager = with_setting(failed.choices, "enforce_eager", "true")
-        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
-
-
-def _free_share(start: Start, failed: Failed) -> Iterator[Change]:
-    """The share that is free when the engine starts."""
-    _, free, card = _figures(start)
-    if free and card:
-        lower = share_below(free / card)
-        lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
-        yield "share", words, PLANNER, lowered
-        if not failed.fits(lowered):
-            for fix in fixes(lowered, failed.architecture, failed.ask(lowered), tunes=False):
-                if card_of(fix.choices) == card_of(lowered):
-                    yield fix.change, f"{words}, and {fix.change[:1].lower()}{fix.change[1:]}", PLANNER, fix.choices
-
-
-def _beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
-    """A smaller share leaves more for graphs, trial passes and samplers; these take less with fewer requests."""
-    name, share, whole = named_share(failed)
-    card, missing = start.most("card"), shortage_bytes(start)
-    card_bytes = before.memory_bytes if card is None else card.value
-    if missing is not None:
-        lower = share_below(share - missing / card_bytes - MARGIN)
-        room = format_bytes(round((share - lower) * card_bytes))
-        words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
-        yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
-    if failed.choices.engine != "vllm":
-        return
-    settings = choose(failed.choices, failed.architecture).deployment.settings
-    left, asked = start.least("left"), start.most("allocation")
-    sequences = settings.integer("max_num_seqs")
-    part = 0.5 if left is None or asked is None else left.value / asked.value
-    for number in SEQUENCES:
-        if sequences is None or number <= part * sequences:
-            yield "sequences", f"At most {number} requests at once", PLANNER, _with_sequences(failed, number)
-            break
-    if not settings.flag("enforce_eager"):
-        eager = with_setting(failed.choices, "enforce_eager", "true")
-        yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
-
-
-def _figures(start: Start) -> tuple[int | None, float | None, float | None]:
-    """Blocks for states, free memory and the card's, as printed."""
-    readings = start.least("blocks"), start.least("free"), start.most("card")
-    blocks, free, card = (None if reading is None else reading.value for reading in readings)
-    return None if blocks is None else int(blocks), free, card
-
-
-def _with_share(failed: Failed, share: float) -> Choices:
-    return with_setting(failed.choices, "gpu_memory_utilization", share)
-
-
-def _with_sequences(failed: Failed, number: int) -> Choices:
-    return with_setting(failed.choices, "max_num_seqs", number)
+def _smaller_weights(failed: Failed, before: Answer) -> Iterator[Change]:
+    """What makes the weights of a card less: another format, or another card or more of them."""
+    for fix in fixes(failed.choices, failed.architecture, before, tunes=False):
+        is_of_weights = fix.choices.weights != failed.choices.weights or card_of(fix.choices) != card_of(failed.choices)
+        if is_of_weights and _is_larger(fix.choices, before):
+            yield fix.change, fix.change, PLANNER, fix.choices

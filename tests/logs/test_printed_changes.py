@@ -278,3 +278,29 @@ def test_numbers_in_full_are_left_with_the_option_that_asked_for_them() -> None:
     assert half.change == "Weights in bf16, without --dtype float32"
     assert half.choices is not None
     assert half.choices.kv_cache is None
+
+
+@pytest.mark.parametrize(
+    ("free", "card", "asked", "share", "is_enough"),
+    [("4.98", "6.0", "0.9, 5.4", "0.82", True), ("2.02", "63.59", "0.92, 58.51", "0.03", False)],
+)
+def test_the_share_that_is_free_is_none_that_the_digits_may_refuse(
+    free: str, card: str, asked: str, share: str, is_enough: bool
+) -> None:
+    """4.98 of 6.0 is 0.83, and 4.975 of 6.05 is 0.822; 2 GiB of the 58 that were wanted hold no such model."""
+    found = report(
+        f"ValueError: Free memory on device cuda:0 ({free}/{card} GiB) on startup is less than desired GPU memory "
+        f"utilization ({asked} GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.\n"
+    ).would_start
+    assert {one.option: one.starts for one in found} == {f"--gpu-memory-utilization {share}": is_enough, "": True}
+    assert found[0].starts
+
+
+def test_graphs_that_vllm_expects_to_be_larger_than_what_is_short_are_not_counted_beforehand() -> None:
+    """vllm-project/vllm#53013: 118.65 GiB expected of a card of 80."""
+    line = "INFO 08-19 [gpu_model_runner.py:6936] Estimated CUDA graph memory: 118.65 GiB total\n"
+    found = options(line + NO_BLOCKS)
+    assert found[:2] == ["VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS=0", "--enforce-eager"]
+    small = "INFO 08-19 [gpu_model_runner.py:6936] Estimated CUDA graph memory: 0.65 GiB total\n"
+    short = "INFO [gpu_worker.py:298] Available KV cache memory: -2.77 GiB\n"
+    assert "--enforce-eager" not in options(small + short + NO_BLOCKS)

@@ -1,6 +1,7 @@
 """llama.cpp, and its variants, as the planner asks them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, LatentAttention, Mixer, Recurrence, distinct_layers
 from planner.deployment import Deployment, Workload
@@ -13,6 +14,7 @@ from planner.engines.llama_cpp.placement import Placement, place
 from planner.engines.llama_cpp.step.recurrence import KINDS
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
+from planner.settings.ollama_releases import own_engine
 from planner.units import format_bytes
 
 
@@ -149,6 +151,17 @@ class IkLlamaCpp(LlamaCpp):
 
 
 class Ollama(LlamaCpp):
-    """Ollama: llama-server with slots and batches of its own."""
+    """Ollama: llama-server with slots and batches of its own; before June 2026 an engine of its own for some models."""
 
     name = "ollama"
+
+    def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
+        """With flash attention as its own engine has it by itself, where that computes the model."""
+        settings = deployment.settings
+        if "flash_attn" in settings.given:
+            return deployment
+        own = own_engine(settings.version, architecture.model_type)
+        if own is None:
+            return deployment
+        values = {**settings.values, "flash_attn": "on" if own.flash_attn else "off"}
+        return replace(deployment, settings=replace(settings, values=values))

@@ -87,7 +87,7 @@ def place(architecture: Architecture, deployment: Deployment) -> Placement:
         places.append(LayerPlace(layer=layer, device=device, experts=device if keeps_experts else HOST, cache=cache))
         if rest is not None:
             on_host.append(rest)
-    inputs, outputs = _outer(architecture, deployment)
+    inputs, outputs = outer(architecture, deployment)
     towers = () if settings.flag("no_mmproj") else architecture.towers
     cards = [
         Rank(
@@ -149,7 +149,7 @@ def is_layer_words(tensor: Tensor) -> bool:
     return tensor.role is Role.EMBEDDING and "per_layer" in tensor.name
 
 
-def _outer(architecture: Architecture, deployment: Deployment) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+def outer(architecture: Architecture, deployment: Deployment) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Tensors around the layers: those that are read first, and those of the output."""
     with_output = deployment.settings.rule("layer_words") == "output"
 

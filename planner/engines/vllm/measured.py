@@ -38,7 +38,8 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
     pool_bytes = _pool_bytes(start, deployment, rank)
     known = _printed(start, _loaded_bytes(start, weights_bytes))
     wanted = [ACTIVATIONS, NON_TORCH]
-    if deployment.settings.rule("graphs_in_budget") and not deployment.settings.flag("enforce_eager"):
+    settings = deployment.settings
+    if settings.flag("memory_profiler_estimate_cudagraphs") and not settings.flag("enforce_eager"):
         wanted.append(GRAPHS)
     items = [_item(name, known[name], "printed") for name in wanted if name in known]
     extra_bytes = _loaded_bytes(start, weights_bytes) - weights_bytes

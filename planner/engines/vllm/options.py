@@ -1,6 +1,7 @@
 """vLLM's settings as one deployment has them, with what it derives from the card."""
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from planner.architecture import Architecture
@@ -87,7 +88,7 @@ def computes_whole(architecture: Architecture, deployment: Deployment, context_t
     settings = deployment.settings
     if chunks_unless_long(settings):
         return False
-    is_short: bool = context_tokens <= settings.rule("chunked_prompts")["above"]
+    is_short: bool = context_tokens <= settings.rule("chunked_prompts").get("above", inf)
     return is_short or settings.flag("enable_chunked_prefill") is False or bars_chunks(architecture, deployment)
 
 
@@ -99,8 +100,9 @@ def with_whole_prompts(architecture: Architecture, deployment: Deployment, conte
     """
     settings = deployment.settings
     is_first = settings.rule("whole_prompts")
-    if settings.integer("max_num_batched_tokens") is not None:
+    if "max_num_batched_tokens" in settings.given:
         return deployment
+    deployment = _with_step(deployment, None)
     if computes_whole(architecture, deployment, context_tokens):
         least: int = settings.rule("chunked_prompts")["of_towers"] if is_first and architecture.towers else 0
         usual = max(context_tokens, options(deployment).max_num_batched_tokens, least)
@@ -108,7 +110,12 @@ def with_whole_prompts(architecture: Architecture, deployment: Deployment, conte
         usual = settings.rule("chunked_prompts")["tokens"]
     else:
         return deployment
-    return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": usual}))
+    return _with_step(deployment, usual)
+
+
+def _with_step(deployment: Deployment, tokens: int | None) -> Deployment:
+    settings = deployment.settings
+    return replace(deployment, settings=replace(settings, values={**settings.values, "max_num_batched_tokens": tokens}))
 
 
 def check(deployment: Deployment) -> None:
@@ -122,6 +129,11 @@ def check(deployment: Deployment) -> None:
     if key not in known:
         raise PlannerError(
             f"vLLM {deployment.settings.version} cannot keep its cache in {key}; choose one of: {', '.join(known)}."
+        )
+    if (weights := deployment.weights.name.partition("-")[0]) in deployment.settings.rule("weights_not_read"):
+        raise PlannerError(
+            f"vLLM {deployment.settings.version} reads no weights in {weights}: give --weights in another format, or a "
+            "later --engine-version."
         )
     if deployment.settings.text("mamba_cache_mode") == "all" and not deployment.settings.rule("keeps_all_states"):
         raise PlannerError(

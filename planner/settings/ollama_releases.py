@@ -1,0 +1,81 @@
+"""Ollama's releases: which one a log is of that names none, and what its own engine, which is no more, computed."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import date
+from functools import cache
+from typing import Any
+
+from planner.preset_files import PRESETS, load_toml
+from planner.records import dataclass
+from planner.settings.versions import Version, is_day, parse_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnEngine:
+    """That Ollama's own engine computes a model, and whether it does so with flash attention by itself."""
+
+    flash_attn: bool
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    return load_toml(PRESETS / "ollama_releases.toml")
+
+
+def release_of(day: str, lines: Collection[str]) -> str:
+    """The newest release that was out on *day* and prints *lines*, each as ``server.go:499 loading model``.
+
+    Empty where none is known. What is built from source may print other lines: those that no release of that day
+    prints count for nothing.
+
+    >>> release_of("2026-05-05", ("server.go:499 loading model",)), release_of("2026-05-05", ())
+    ('0.20.3', '0.23.1')
+    >>> release_of("2024-01-01", ())
+    ''
+    """
+    known: list[str] = [name for name, out in _data()["published"].items() if not day or out <= date.fromisoformat(day)]
+    for line in lines:
+        source, _, said = line.partition(" ")
+        printing = [name for name in known if _prints(name, source, said)]
+        known = printing or known
+    return known[-1] if known and (day or lines) else ""
+
+
+def own_engine(version: str, model_type: str) -> OwnEngine | None:
+    """What Ollama of *version*, a release or a day, does with a model; ``None`` where it hands it to llama.cpp.
+
+    >>> own_engine("0.12.3", "gemma3"), own_engine("0.12.6", "gemma3"), own_engine("0.12.6", "llama")
+    (OwnEngine(flash_attn=False), OwnEngine(flash_attn=True), None)
+    >>> own_engine("2026-08-21", "gemma3")
+    """
+    data, release = _data()["own_engine"], _release(version)
+    if release is None or release >= parse_version(data["llama_server"]):
+        return None
+    for model in data["models"].values():
+        if model_type in model["types"] and release >= parse_version(model["since"]):
+            since = model.get("flash_attn")
+            return OwnEngine(flash_attn=since is not None and release >= parse_version(since))
+    return None
+
+
+def _release(version: str) -> Version | None:
+    number = parse_version(version)
+    if not is_day(number):
+        return number
+    name = release_of(version, ())
+    return parse_version(name) if name else None
+
+
+def _prints(release: str, source: str, said: str) -> bool:
+    return any(source == f"{file}:{number}" for file, words, number in _lines(release) if said.startswith(words))
+
+
+@cache
+def _lines(release: str) -> tuple[tuple[str, str, int], ...]:
+    return tuple(_lines_of(parse_version(release)))
+
+
+def _lines_of(release: Version) -> Iterator[tuple[str, str, int]]:
+    for line in _data()["lines"]:
+        numbers = [found for since, found in line["since"].items() if parse_version(since) <= release]
+        yield from ((line["file"], line["says"], number) for number in (numbers[-1] if numbers else ()))

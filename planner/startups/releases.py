@@ -1,0 +1,46 @@
+"""Which release's rules count for a start: the one that is printed, or the last whose lines these may be."""
+
+from planner import presets
+from planner.errors import PlannerError
+from planner.logs.readings import Start
+from planner.settings.data import EngineData
+from planner.settings.ollama_releases import release_of
+
+KEPT_NAMES = ("ik_llama_cpp",)
+"""Forks whose lines are those of older releases than their own."""
+
+
+def version_of(start: Start) -> str | None:
+    """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
+    data = presets.engine_data(start.engine)
+    return next((text for text in (_printed(start), _latest(start)) if text and _is_version(data, text)), None)
+
+
+def dated(start: Start, version: str | None) -> str:
+    """That Ollama's release was concluded, and from what; empty where it is printed."""
+    if start.engine != "ollama" or version is None or version == _printed(start):
+        return ""
+    what = " and ".join(filter(None, ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))))
+    return (
+        f"The log does not say which release of Ollama it is of: by {what}, none after {version}, whose rules are "
+        "taken; --engine-version names another."
+    )
+
+
+def _printed(start: Start) -> str:
+    return f"b{start.version}" if start.version.isdigit() else start.version.lstrip("v")
+
+
+def _latest(start: Start) -> str:
+    """The last version whose lines these may be: of Ollama's releases the newest that was out on the log's day."""
+    if start.engine == "ollama" and (start.day or start.sources):
+        return release_of(start.day, start.sources) or start.day
+    return "" if start.engine in KEPT_NAMES else start.last
+
+
+def _is_version(data: EngineData, text: str) -> bool:
+    try:
+        data.number(text)
+    except PlannerError:
+        return False
+    return True
