@@ -58,7 +58,7 @@ FORMAT = Format(
             pattern(
                 "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
                 rf"{before}VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="
-                rf"(?P<set__memory_profiler_estimate_cudagraphs>[01]){behind}",
+                rf"(?P<set__estimate_cudagraphs>[01]){behind}",
             )
             for before, behind in (("", r" .{0,400}?\bvllm serve "), (r"memory profiling is disabled \(", ""))
         ),
