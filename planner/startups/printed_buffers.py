@@ -37,6 +37,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "flash_attn": "OLLAMA_FLASH_ATTENTION=1",
         "n_ubatch": "PARAMETER num_batch {}",
         "n_gpu_layers": "PARAMETER num_gpu {}",
+        "no_layers": "PARAMETER num_gpu 0",
     },
 }
 """By engine, what it is told by; what it has no option for is not suggested."""
@@ -76,6 +77,7 @@ def _weights(start: Start) -> Iterator[tuple[str, str, object]]:
     yield "fit", "As many layers on the card as there is room for, without --n-gpu-layers", ""
     if start.settings.get("n_expert") != "0":
         yield "cpu_moe", "Experts in main memory, where the model has any", ""
+    yield "no_layers", "All layers in main memory, which is much slower", ""
 
 
 def _cache(start: Start) -> Iterator[tuple[str, str, object]]:
