@@ -238,7 +238,8 @@ def _tried(change: str, changed: Choices, architecture: Architecture, before: An
         after = answer(architecture, chosen.deployment, chosen.workload)
     except PlannerError:
         return None
-    if after.deciding.spare_bytes <= before.deciding.spare_bytes and not before.no_build:
+    is_less = after.deciding.spare_bytes <= before.deciding.spare_bytes
+    if is_less and not before.no_build and (before.fits or not after.fits):
         return None
     return Fix(change=change, result=_result(after, before), enough=after.fits, choices=changed)
 

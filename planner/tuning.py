@@ -35,7 +35,7 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
     for pool in pools:
         yield pool, [(f"Without {pool}", without_settings(choices, pool))]
     share = share_of(choices, architecture)
-    if share >= 1:
+    if share >= 1 or (choices.engine == "vllm" and share > HIGHEST and name in settings.given):
         yield name, [(f"Without {name}", without_settings(choices, name))]
     elif choices.engine == "sglang":
         # What SGLang chooses leaves what a step and its graphs need: no larger share is known to start.

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.answers.answer import Answer, answer
+from planner.answers.figures import room_bytes
 from planner.architecture import Architecture
 from planner.inputs.choices import Choices, Chosen, choose
 from planner.units import GIB
 from tests.shapes import shape
 
 FILE = Path(__file__).parent / "data" / "pool_readings.json"
+STATES = "max_mamba_cache_size"
 ROUNDING_GIB = 0.005
 """Half of the last digit of a size printed as 0.01 GiB."""
 
@@ -24,7 +26,8 @@ class Reading:
     *printed* has ``pool_gib``, ``tokens``, ``blocks``, ``free_gib`` (after loading; SGLang's before), ``states_gib``,
     ``weights_gib`` and ``requests``; a pool that is the sum of *halves* sizes is rounded as often. *inferred* names
     what the report leaves out and was concluded. *circular*: the layers were worked out from the reading. *exact*:
-    figures follow to the last digit. *skip* and *disagrees* say why a reading is not run, or does not come out.
+    figures follow to the last digit. *skip* and *disagrees* say why a reading is not run, or does not come out,
+    *misses* by how much and why its pool is not predicted, *loads_more* what is loaded beyond what is counted.
     """
 
     id: str
@@ -51,6 +54,8 @@ class Reading:
     held_out: bool = False
     skip: str = ""
     disagrees: str = ""
+    misses: str = ""
+    loads_more: str = ""
 
     def choose(self, **changed: Any) -> Chosen:
         """The plan of this start-up, on its card or on one large enough for any pool that is stated."""
@@ -78,6 +83,25 @@ class Reading:
         chosen = self.choose()
         pool_bytes = round((self.printed["pool_gib"] + shift_gib) * GIB)
         return answer(chosen.architecture, replace(chosen.deployment, pool_bytes=pool_bytes), chosen.workload)
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether it names model, card and flags, and printed a pool or what is in it."""
+        return not self.skip and self.device is not None and bool({"pool_gib", "tokens"} & self.printed.keys())
+
+    def predicted(self) -> Answer:
+        """From model, card and flags alone: without a number of states that was read off the log."""
+        known = {
+            key: value for key, value in self.set.items() if key != STATES or "number of states" not in self.inferred
+        }
+        return replace(self, set=known).run()
+
+    def printed_bytes(self, found: Answer) -> int:
+        """The pool as *found* would have it for the printed tokens, which are not rounded; else as printed."""
+        if "tokens" not in self.printed:
+            return round(self.printed["pool_gib"] * GIB)
+        assert found.pool_tokens
+        return round(room_bytes(found) * self.printed["tokens"] / found.pool_tokens)
 
     @property
     def rounding_gib(self) -> float:

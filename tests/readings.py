@@ -106,17 +106,17 @@ def refitted(reading: Reading) -> Prediction:
 
 
 def other_pools() -> Iterator[Prediction]:
-    """SGLang's and TensorRT-LLM's pools, where a start names its card."""
+    """SGLang's, TensorRT-LLM's and LMDeploy's pools, where a start names its card."""
     for reading in pool_readings.readings():
-        if reading.skip or reading.device is None or "pool_gib" not in reading.printed:
+        if not reading.is_predicted:
             continue
-        found = reading.run()
+        found = reading.predicted()
         predicted = room_bytes(found)
         yield Prediction(
             name=reading.id,
             model=reading.model,
             card=f"{reading.engine} {reading.device}",
-            printed_bytes=round(reading.printed["pool_gib"] * GIB),
+            printed_bytes=reading.printed_bytes(found),
             predicted_bytes=predicted,
             low_bytes=predicted - sum(item.high_bytes - item.bytes for item in found.items),
             high_bytes=predicted + sum(item.bytes - item.low_bytes for item in found.items),
@@ -186,7 +186,7 @@ def main() -> None:
     print(summary("those that state utilisation and max_num_seqs", [one for one in pools if one.name in stated]))
     print(summary("vLLM, pool, after one log", logged))
     print(summary("those with the settings of the log", [one for one in logged if not one.stale]))
-    for engine, name in (("sglang", "SGLang"), ("tensorrt_llm", "TensorRT-LLM")):
+    for engine, name in (("sglang", "SGLang"), ("tensorrt_llm", "TensorRT-LLM"), ("lmdeploy", "LMDeploy")):
         print(summary(f"{name}, pool", [one for one in others if one.card.startswith(engine)]))
     print(summary("vLLM, weights as loaded", loaded))
     print(summary("llama.cpp, a card's buffers, from model, file and flags", cards))

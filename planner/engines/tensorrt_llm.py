@@ -9,6 +9,7 @@ from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
 from planner.line_item import LineItem
+from planner.units import GIB, MIB
 
 
 class TensorrtLlm(FreeShare):
@@ -77,6 +78,8 @@ class TensorrtLlm(FreeShare):
         return replace(super().limits(deployment), step_tokens=step)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-        """Everything that is allocated before the cache, beside the weights: no rule divides it."""
+        """Everything that is allocated before the cache, beside the weights: buffers of each request among it."""
         source = "CUDA context, execution context, runtime and decoder buffers: public start-ups"
-        return (self.assumed_item(deployment.settings.rule("buffers_gib"), source),)
+        rule, batch = deployment.settings.rule("buffers_gib"), self.batch(deployment)
+        ends = {end: rule[end] + batch * mib * MIB / GIB for end, mib in rule["request_mib"].items()}
+        return (self.assumed_item(ends, source),)

@@ -11,7 +11,7 @@ from planner.startups.larger_shares import Change, named_share
 from planner.startups.shortage import free_share, share_below, shortage_bytes
 from planner.startups.trial import ENGINE, PLANNER, Failed, card_of
 from planner.tuning import SEQUENCES, UTILISATIONS, with_setting
-from planner.units import format_bytes
+from planner.units import GIB, format_bytes
 
 STEPS = (8192, 4096, 2048, 1024, 512)
 UNCOUNTED = "CUDA graphs not counted beforehand: they come out of what the share leaves"
@@ -19,7 +19,7 @@ MARGIN = 0.01
 """Of the card, left free beside what was missing when memory ran out outside of vLLM's share."""
 
 
-def vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
+def vllm_changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
     """What only vLLM has."""
     settings = choose(failed.choices, failed.architecture).deployment.settings
     share, blocks, free, card = settings.number("gpu_memory_utilization"), *_figures(start)
@@ -30,7 +30,9 @@ def vllm_changes(start: Start, failed: Failed) -> Iterator[Change]:
             ENGINE,
             _with_sequences(failed, blocks),
         )
-    limit = free / card if free and card else 1.0
+    memory_bytes = card or before.memory_bytes
+    context_bytes = settings.rule("context_at_start_gib")["high"] * GIB
+    limit = (free or memory_bytes - context_bytes) / memory_bytes
     for higher in UTILISATIONS:
         if share < higher <= limit:
             yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)

@@ -151,7 +151,7 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
         yield "context", ours, PLANNER, replace(choices, context=longest)
     if is_vllm:
-        yield from vllm_changes(start, failed)
+        yield from vllm_changes(start, failed, before)
     elif choices.engine in SHARES:
         yield from larger_shares(failed)
     elif choices.engine in LLAMA_CPP:

@@ -157,3 +157,22 @@ def test_printed_tokens_hold_the_longest_context(engine: str, mib: int, tokens: 
     found = ask(DENSE, engine, memory=f"{mib}MiB", context=tokens)
     assert found.pool_tokens == found.max_context_tokens
     assert found.fits == (tokens <= (found.pool_tokens or 0))
+
+
+@pytest.mark.parametrize(
+    ("version", "requests", "gib"),
+    # 1.2 GiB and 4.4 or 2.1 MiB a request; one size for any batch from 1.0 on
+    [("0.17", 2048, 10.0), ("0.17", 64, 1.475), ("0.19", 2048, 5.4), ("1.2", 2048, 1.9), ("1.2", 8, 1.9)],
+)
+def test_tensorrt_llm_s_buffers_grow_with_the_batch_until_1_0(version: str, requests: int, gib: float) -> None:
+    choices = Choices(
+        model="llama-3.1-8b",
+        device="h100-sxm",
+        engine="tensorrt_llm",
+        engine_version=version,
+        set=(f"max_batch_size={requests}",),
+    )
+    chosen = choose(choices)
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    buffers = next(item for item in found.items if item.name == "context and buffers")
+    assert buffers.bytes / GIB == pytest.approx(gib)

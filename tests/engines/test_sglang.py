@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planner.answers.answer import Answer, answer
 from planner.architecture import Architecture
 from planner.engines.sglang.fraction import Model, static_fraction
+from planner.engines.sglang.runtime import BESIDE, CONTEXT
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, choose
 from planner.units import GIB, MIB
@@ -100,11 +101,12 @@ def test_the_pool_is_the_share_less_weights() -> None:
 
 
 def test_what_is_gone_before_loading_is_not_shared() -> None:
-    """pool = 0.5 · (2 GiB − context): the item counts whole, the rest outside is half of what it leaves."""
+    """pool = 0.5 · (2 GiB − context), less what is loaded beside: half of what the context leaves is outside."""
     found = ask(DENSE, overhead=None)
-    context = next(item for item in found.items if item.name == "context")
+    context, beside = (next(item for item in found.items if item.name == name) for name in (CONTEXT, BESIDE))
     assert context.low_bytes < context.bytes < context.high_bytes
-    assert found.pool_tokens == (2 * GIB - context.bytes - ceil(0.5 * (2 * GIB - context.bytes))) // 2_048
+    left_bytes = 2 * GIB - context.bytes
+    assert found.pool_tokens == (left_bytes - beside.bytes - ceil(0.5 * left_bytes)) // 2_048
 
 
 @pytest.mark.parametrize(("heads", "ranks", "kept"), [(8, 4, 2), (2, 8, 1), (1, 4, 1)])

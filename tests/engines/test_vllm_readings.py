@@ -141,11 +141,11 @@ def test_every_reading_is_run_or_says_why_not() -> None:
 
 
 def test_no_start_of_the_first_154_is_lost() -> None:
-    """128 of vLLM and 26 of other servers, and one of these that was found later and is fitted to.
+    """128 of vLLM and 26 of other servers, and 34 of these that were found later and are fitted to.
 
     Others that were found later are marked, since they were predicted first.
     """
-    assert [sum(not one.held_out for one in found) for found in (readings(), pool_readings.readings())] == [128, 27]
+    assert [sum(not one.held_out for one in found) for found in (readings(), pool_readings.readings())] == [128, 60]
 
 
 def test_skipped_readings_are_few_and_named() -> None:

@@ -1,30 +1,16 @@
 """What a token and a request keep on one rank, and how SGLang divides the memory for caches among its pools."""
 
-from dataclasses import replace
 from fractions import Fraction
 
-from planner.architecture import (
-    Attention,
-    CompressedAttention,
-    CrossAttention,
-    LatentAttention,
-    Mixer,
-    Recurrence,
-    SharedCache,
-    StateTensor,
-    distinct_layers,
-)
+from planner.architecture import Attention, Recurrence, distinct_layers
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.pools import PoolSpec
 from planner.engines.sglang.fraction import Model
 from planner.engines.sglang.options import options
-from planner.engines.split import heads_on_rank
+from planner.engines.sglang.sizes import recurrence_bytes, token_bytes
 from planner.errors import PlannerError
 from planner.records import dataclass
-
-CONV = "conv"
-_SIXTEEN_BIT_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,17 +71,15 @@ def pools(rank: SglangRank, deployment: Deployment) -> Pools:
     has_windows = rank.model.model_type in settings.rule("window_pools")
     has_windows &= not settings.flag("disable_hybrid_swa_memory")
     full_bytes = window_bytes = window_tokens = state_bytes = 0
-    has_indexer = False
     for layer, count in distinct_layers(rank.layers):
         for mixer in layer.mixers:
             if isinstance(mixer, Recurrence):
-                state_bytes += count * _state_bytes(mixer, deployment)
+                state_bytes += count * recurrence_bytes(mixer, deployment)
             elif has_windows and isinstance(mixer, Attention) and mixer.window_tokens is not None:
-                window_bytes += count * _token_bytes(mixer, deployment)
+                window_bytes += count * token_bytes(mixer, deployment, rank.model.is_sparse)
                 window_tokens = max(window_tokens, mixer.window_tokens)
             else:
-                full_bytes += count * _token_bytes(mixer, deployment)
-                has_indexer |= isinstance(mixer, LatentAttention) and mixer.index_head_dim > 0
+                full_bytes += count * token_bytes(mixer, deployment, rank.model.is_sparse)
     if state_bytes and settings.rule("state_slots") is None:
         raise PlannerError(
             f"How SGLang {settings.version} keeps recurrent states is not known here; ask for 0.5.4 or later."
@@ -105,7 +89,7 @@ def pools(rank: SglangRank, deployment: Deployment) -> Pools:
     kept, drafted = _slots(rank, deployment) if state_bytes else (0, 0)
     fixed = chosen.fixed_states is not None
     return Pools(
-        page_tokens=_page_tokens(deployment, has_indexer),
+        page_tokens=_page_tokens(deployment, rank.model.is_sparse),
         full_bytes=full_bytes,
         window_bytes=window_bytes,
         window_tokens=window_tokens,
@@ -117,10 +101,10 @@ def pools(rank: SglangRank, deployment: Deployment) -> Pools:
     )
 
 
-def _page_tokens(deployment: Deployment, has_indexer: bool) -> int:
+def _page_tokens(deployment: Deployment, is_sparse: bool) -> int:
     """``page_size`` as set, or as indexer or kernels want it; kernels put theirs in its place."""
     settings = deployment.settings
-    usual: int = settings.rule("indexer_page_tokens") if has_indexer else 1
+    usual: int = settings.rule("indexer_page_tokens") if is_sparse else 1
     asked = settings.integer("page_size") or usual
     possible: list[int] = settings.rule("backend_page_tokens").get(settings.text("attention_backend"), [asked])
     return asked if asked in possible else possible[0]
@@ -179,71 +163,3 @@ def _slots(rank: SglangRank, deployment: Deployment) -> tuple[int, int]:
 
 def _spec(share: Fraction, **growth: int) -> PoolSpec:
     return PoolSpec(part=share.numerator, whole=share.denominator, **growth)
-
-
-def _token_bytes(mixer: Mixer, deployment: Deployment) -> int:
-    """Bytes of one token in one layer on this rank; latent vectors are whole on every rank."""
-    number_format = deployment.kv_cache_k
-    match mixer:
-        case Attention():
-            heads = heads_on_rank(mixer.num_key_value_heads, deployment.tensor_parallel, "SGLang")
-            return heads * (number_format.bytes_for(mixer.head_dim) + number_format.bytes_for(mixer.v_head_dim))
-        case LatentAttention() if mixer.window_tokens is None:
-            return _latent_bytes(mixer, deployment)
-        case SharedCache():
-            return 0
-        case _:
-            raise PlannerError(_unknown(mixer))
-
-
-def _latent_bytes(latent: LatentAttention, deployment: Deployment) -> int:
-    settings, number_format = deployment.settings, deployment.kv_cache_k
-    plain = number_format.bytes_for(latent.kv_lora_rank + latent.qk_rope_head_dim)
-    if not latent.index_head_dim:
-        return plain
-    if settings.rule("indexer_token_bytes") is None:
-        raise PlannerError(f"SGLang {settings.version} has no sparse attention; ask for 0.5.3 or later.")
-    is_byte = number_format.bytes_for(1) == 1
-    latent_bytes: int = settings.rule("sparse_latent_fp8_token_bytes") if is_byte else plain
-    return latent_bytes + int(settings.rule("indexer_token_bytes"))
-
-
-def state_parts(rank: SglangRank, deployment: Deployment) -> tuple[int, int]:
-    """Bytes of one state of all layers: its convolutions, and the rest."""
-    conv = rest = 0
-    for layer, count in distinct_layers(rank.layers):
-        for mixer in layer.mixers:
-            if isinstance(mixer, Recurrence):
-                kept = tuple(state for state in mixer.states if state.name == CONV)
-                own = count * _state_bytes(replace(mixer, states=kept), deployment)
-                conv, rest = conv + own, rest + count * _state_bytes(mixer, deployment) - own
-    return conv, rest
-
-
-def _state_bytes(recurrence: Recurrence, deployment: Deployment) -> int:
-    """One request's state of one layer: convolutions in 16 bits, the rest as set, else as the model's file says."""
-    return sum(
-        -(-state.rows // deployment.tensor_parallel) * state.columns * _element_bytes(state, deployment)
-        for state in recurrence.states
-    )
-
-
-def _element_bytes(state: StateTensor, deployment: Deployment) -> int:
-    if state.name == CONV:
-        return _SIXTEEN_BIT_BYTES
-    chosen = deployment.settings.text("mamba_ssm_dtype")
-    if chosen is not None:
-        return 4 if chosen == "float32" else _SIXTEEN_BIT_BYTES
-    default: int = deployment.settings.rule("state_bytes_default")
-    return default if state.format is None else state.format.bytes_for(1)
-
-
-def _unknown(mixer: Mixer) -> str:
-    match mixer:
-        case CompressedAttention() | LatentAttention():
-            what = "compressed caches and latent attention with a window"
-        case CrossAttention():
-            what = "images' keys"
-        case _:
-            what = type(mixer).__name__
-    return f"How SGLang keeps {what} is not known here: plan with engine minimum or transformers."

@@ -13,8 +13,9 @@ from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_sp
 from planner.engines.sglang.fraction import Model, kernels_factor, static_fraction
 from planner.engines.sglang.options import card_row, check, options, size_mib
 from planner.engines.sglang.report import report
-from planner.engines.sglang.runtime import context_bytes, context_item, reserved_items
-from planner.engines.split import pipeline_ranks
+from planner.engines.sglang.runtime import context_bytes, context_item, loaded_item, reserved_items
+from planner.engines.sglang.sizes import with_own_caches
+from planner.engines.split import pipeline_ranks, with_padded_words
 from planner.errors import PlannerError
 from planner.kv_cache import KVCacheSpec
 from planner.line_item import Basis, LineItem
@@ -46,7 +47,11 @@ class Sglang(SeparatePools, PerRequest):
                     "here: leave speculative_algorithm out, or set it to ngram."
                 )
             drafts = architecture.mtp_layers if deployment.settings.rule("draft_counted") else ()
-        stages = pipeline_ranks(architecture, deployment)
+        words, multiple = architecture.vocab_size, deployment.settings.rule("vocabulary_multiple")
+        stages = tuple(
+            with_padded_words(rank, words, multiple)
+            for rank in pipeline_ranks(with_own_caches(architecture), deployment)
+        )
         return tuple(
             SglangRank(
                 model=model,
@@ -62,7 +67,7 @@ class Sglang(SeparatePools, PerRequest):
         return request_specs(pools(own_rank(rank), deployment), deployment)
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
-        return (context_item(deployment),)
+        return (context_item(deployment), loaded_item(deployment))
 
     def limits(self, deployment: Deployment) -> ServerLimits:
         """Prompts in chunks of their own, by the card where nothing is set; the pool decides how many requests.
@@ -127,6 +132,7 @@ def _model(architecture: Architecture) -> Model:
     return Model(
         model_type=architecture.model_type,
         is_latent=bool(latent),
+        is_sparse=any(mixer.index_head_dim for mixer in latent),
         tower=next((tower for tower in architecture.towers if tower.kind == "vision"), None),
         latent_heads=max((mixer.num_attention_heads for mixer in latent), default=0),
         longest_tokens=architecture.max_position_embeddings,

@@ -19,12 +19,14 @@ AITER = "aiter"
 class Model:
     """What the share depends on beside card and settings; *tower* is the vision encoder.
 
-    *latent_heads* are those of latent attention, *longest_tokens* what the model's own config allows.
+    *is_sparse*: layers have an indexer. *latent_heads* are those of latent attention, *longest_tokens* what the model's
+    own config allows.
     """
 
     model_type: str
     is_latent: bool
     tower: Tower | None
+    is_sparse: bool = False
     latent_heads: int = 0
     longest_tokens: int | None = None
 

@@ -8,7 +8,7 @@ from planner.engines.measured_share import LOADED, SPLIT
 from planner.engines.sglang.cells import fixed_state_bytes, own_rank, pools
 from planner.engines.sglang.fraction import static_fraction
 from planner.engines.sglang.printed import printed_pool_bytes
-from planner.engines.sglang.runtime import CONTEXT, context_bytes
+from planner.engines.sglang.runtime import BESIDE, CONTEXT, context_bytes
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 
@@ -49,5 +49,5 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
     if extra:
         source = "log: what was loaded beside the tensors that are counted, and rounding"
         depends_on = ("weights", "speculative_algorithm", *SPLIT)
-        items.append(MeasuredItem(name=LOADED, bytes=extra, source=source, depends_on=depends_on))
+        items.append(MeasuredItem(name=LOADED, bytes=extra, source=source, replaces=(BESIDE,), depends_on=depends_on))
     return tuple(items)

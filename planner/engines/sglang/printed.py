@@ -6,7 +6,8 @@ from dataclasses import replace
 from planner.architecture import Attention, distinct_layers
 from planner.deployment import Deployment
 from planner.engines.base import Rank
-from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools, state_parts
+from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools
+from planner.engines.sglang.sizes import state_parts
 from planner.logs.readings import Start
 
 

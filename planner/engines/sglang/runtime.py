@@ -5,7 +5,8 @@ from planner.engines.sglang.cells import SglangRank, fixed_state_bytes, pools
 from planner.line_item import Basis, Kind, LineItem
 from planner.units import GIB
 
-CONTEXT, STATES = "context", "state pool"
+CONTEXT, STATES, BESIDE = "context", "state pool", "loaded beside the weights"
+_PLACES = {"unified": "in memory shared with other programs", "single": "on one card", "parallel": "on several cards"}
 
 
 def reserved_items(rank: SglangRank, deployment: Deployment) -> tuple[LineItem, ...]:
@@ -24,15 +25,27 @@ def context_bytes(deployment: Deployment) -> int:
 
 def context_item(deployment: Deployment) -> LineItem:
     """The context; activations and CUDA graphs live outside the static share."""
-    spread = _spread(deployment)
+    place = _place(deployment)
+    where = _PLACES.get(place, f"on several cards over {place}")
+    source = f"context, libraries and communicators before loading, {where}: public start-ups"
+    return _assumed(CONTEXT, _spread(deployment), source)
+
+
+def loaded_item(deployment: Deployment) -> LineItem:
+    """What is gone with the weights beside their tensors."""
+    source = "tables, copies and rounding: what public start-ups print of loading less the tensors"
+    return _assumed(BESIDE, deployment.settings.rule("loaded_gib"), source)
+
+
+def _assumed(name: str, spread: dict[str, float], source: str) -> LineItem:
     return LineItem(
-        name=CONTEXT,
+        name=name,
         kind=Kind.RUNTIME,
-        bytes=context_bytes(deployment),
+        bytes=round(spread["expected"] * GIB),
         low_bytes=round(spread["low"] * GIB),
         high_bytes=round(spread["high"] * GIB),
         basis=Basis.ASSUMED,
-        source=f"context, libraries and communicators before loading, {_place(deployment)}: public start-ups",
+        source=source,
     )
 
 
@@ -42,4 +55,11 @@ def _spread(deployment: Deployment) -> dict[str, float]:
 
 
 def _place(deployment: Deployment) -> str:
-    return "single" if deployment.device_count == 1 else "parallel"
+    """Memory shared with the host's programs, one card, several over the link that they have, or over any."""
+    device = deployment.device
+    if device.unified:
+        return "unified"
+    if deployment.device_count == 1:
+        return "single"
+    links = deployment.settings.rule("context_gib")
+    return next((link for link in links if (device.interconnect or "").startswith(link)), "parallel")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
+from math import floor, inf
 
 from planner.deployment import MAX_TOKENS, Deployment
 from planner.engines.base import EngineReport, Pool, Rank
@@ -14,7 +14,7 @@ from planner.errors import PlannerError
 from planner.kv_cache import bytes_for
 from planner.records import dataclass
 from planner.search import largest
-from planner.units import format_bytes
+from planner.units import GIB, format_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,8 +212,18 @@ def _unfree(deployment: Deployment) -> list[str]:
     """vLLM asks for its whole share to be free when it starts, whoever holds the rest."""
     settings, desktop, memory_bytes = deployment.settings, deployment.desktop, deployment.device.memory_bytes
     share = settings.number("gpu_memory_utilization")
-    if desktop is None or settings.integer("kv_cache_memory_bytes") is not None:
+    if settings.integer("kv_cache_memory_bytes") is not None:
         return []
+    if desktop is None:
+        context = settings.rule("context_at_start_gib")
+        is_stated = deployment.overhead_bytes is not None
+        if is_stated or deployment.device.unified or memory_bytes * (1 - share) >= context["low"] * GIB:
+            return []
+        most = floor(100 * (1 - context["high"] * GIB / memory_bytes)) / 100
+        return [
+            f"vLLM would refuse to start: gpu_memory_utilization = {share:g} asks for more than is free of an empty "
+            f"card, whose context has taken {context['low']:g} GiB or more by then; {max(0, most):g} starts."
+        ]
     if memory_bytes - desktop.bytes >= memory_bytes * share:
         return []
     most = max(0, (memory_bytes - desktop.high_bytes) * 100 // memory_bytes) / 100
