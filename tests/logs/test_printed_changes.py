@@ -322,8 +322,8 @@ def test_ollama_s_answer_to_a_request_is_ollama_s_and_read_to_its_end() -> None:
 def test_where_localai_has_llama_cpp_s_options_is_said() -> None:
     found = report(
         'ERROR Failed to load model modelID="qwen3-coder-30b-a3b-instruct"\n'
-        "  Error: ggml_backend_cuda_buffer_type_alloc_buffer: allocating 17524.43 MiB on device 0: cudaMalloc failed: out "
-        "of memory; alloc_tensor_range: failed to allocate CUDA0 buffer of size 18375698432\n"
+        "  Error: ggml_backend_cuda_buffer_type_alloc_buffer: allocating 17524.43 MiB on device 0: cudaMalloc failed: "
+        "out of memory; alloc_tensor_range: failed to allocate CUDA0 buffer of size 18375698432\n"
     )
     assert found.engine == "llama_cpp"
     assert "gpu_layers for --n-gpu-layers, context_size for --ctx-size" in " ".join(found.notes)
