@@ -28,7 +28,14 @@ SHORT = {
 COMMAND = options_of(same_names(*SETTINGS) | SHORT)
 FIRST_ENGINE = "0.7.3"
 """The last release whose default was the first of vLLM's engines, which prints lines of its own."""
+MODELS_S = "0.21.0"
+"""The last release whose refusal spells models's so. Source: vllm/v1/core/kv_cache_utils.py of 0.21.0 and 0.22.0."""
 _REST = "(?P<pairs__>.*)"
+_SOURCES = (
+    *("gpu_worker", "kv_cache_utils", "gpu_model_runner", "model_runner", "llm_engine"),
+    *("gpu_executor", "distributed_gpu_executor", "executor_base"),
+)
+"""Files of vLLM whose lines tell its release: [gpu_worker.py:298] Available KV cache memory."""
 _VERSION_IN_TEXT = rf"\b(?i:vllm)(?i:[ _-]version|-openai)?[`*]{{0,2}}[ =:_-]{{1,3}}[`*v]{{0,2}}{VERSION}"
 _BANNER = "(?<![█▄▀])[█▄▀][█▄▀ ]{2,60}"
 
@@ -39,6 +46,11 @@ FORMAT = Format(
     patterns=(
         pattern(
             "VLLM_PP_LAYER_PARTITION", r"VLLM_PP_LAYER_PARTITION=[\"']?(?P<set__pp_layer_partition>\d[\d,]{0,100})"
+        ),
+        pattern("core", r"(?P<said__>ERROR) [^\[]{0,40}\[(?:\S{0,60}/)?(?P<source__>core\.py:\d{1,5})\]"),
+        *(
+            pattern(name, rf"(?<!\w)(?P<source__>{name}\.py:\d{{1,5}})\] {{1,3}}(?P<said__>\S.{{0,60}})")
+            for name in _SOURCES
         ),
         # vLLM's own hints name it too: it is set before a command, or by what it says that it does.
         *(
@@ -156,6 +168,7 @@ FORMAT = Format(
             fails="request",
             last=FIRST_ENGINE,
         ),
+        pattern("models", r"with the models's max seq len", last=MODELS_S),
         pattern(
             "needed",
             r"(?:max seq len \(<set__max_model_len>\), {1,4})?\(?<request__gib> GiB KV cache is needed, which is "
