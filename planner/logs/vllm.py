@@ -154,9 +154,12 @@ FORMAT = Format(
         ),
         pattern("Estimated", r"Estimated CUDA graph memory: <graph_estimate__gib> GiB total"),
         pattern("pool", r"CUDA graph pool memory: <graphs__gib> GiB \(actual\)"),
+        # 0.10 prints what was free with all its digits, and no space before the second unit. A command has it exactly.
         pattern(
-            "Initial",
-            r"Initial free memory <free__gib> GiB, reserved <pool__gib> GiB memory for KV Cache",
+            "reserved",
+            r"Initial free memory <free__gib>\d* GiB, reserved (?P<set__kv_cache_memory_bytes><pool__gib> ?GiB) memory "
+            r"for KV Cache",
+            is_weak=True,
         ),
         pattern("Setting", r"Setting (?:attention|kv cache) block size to <block__tokens>"),
         pattern("Padding", r"Padding mamba page size by <state_padding__percent>%"),
