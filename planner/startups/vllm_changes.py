@@ -43,11 +43,11 @@ def vllm_changes(start: Start, failed: Failed, before: Answer) -> Iterator[Chang
         if asked is None or number < asked:
             requests = "1 request" if number == 1 else f"{number} requests"
             yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
-    if settings.flag("memory_profiler_estimate_cudagraphs") and not settings.flag("enforce_eager"):
+    if settings.flag("estimate_cudagraphs") and not settings.flag("enforce_eager"):
         eager = with_setting(failed.choices, "enforce_eager", "true")
         yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
         if start.most("graph_estimate") is not None:
-            uncounted = with_setting(failed.choices, "memory_profiler_estimate_cudagraphs", "false")
+            uncounted = with_setting(failed.choices, "estimate_cudagraphs", "false")
             yield "estimate_graphs", UNCOUNTED, PLANNER, uncounted
 
 
