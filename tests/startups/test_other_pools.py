@@ -1,4 +1,4 @@
-"""Tokens or blocks that no room for the planned model explains: then the plan is of something else, and says no more."""
+"""Tokens or blocks that no room for the planned model explains: the plan is of something else, and says no more."""
 
 import pytest
 
@@ -7,11 +7,11 @@ from planner.logs.read import read_log
 from planner.startups.report import LogReport, report_log
 
 TOO_LONG = (
-    "ValueError: The model's max seq len ({asked}) is larger than the maximum number of tokens that can be stored in KV "
-    "cache ({held}). Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.\n"
+    "ValueError: The model's max seq len ({asked}) is larger than the maximum number of tokens that can be stored in "
+    "KV cache ({held}). Try increasing `gpu_memory_utilization` or decreasing `max_model_len`.\n"
 )
-# https://github.com/vllm-project/vllm/issues/6211: 0.5.1 keeps keys and values of every head, 221,184 B a token and card;
-# 0.7.3, by which a log is planned that says no release, a latent of 31,104 B: 22 GiB of 44 would be left over.
+# https://github.com/vllm-project/vllm/issues/6211: 0.5.1 keeps keys and values of every head, 221,184 B a token and
+# card; 0.7.3, by which a log is planned that says no release, a latent of 31,104 B: 22 GiB of 44 would be left over.
 EXPANDED = (
     "python3 -m vllm.entrypoints.openai.api_server --dtype float16 --model DeepSeek-Coder-V2-Lite-Instruct "
     "--tensor-parallel-size 2\n" + TOO_LONG.format(asked=163840, held=63040)
