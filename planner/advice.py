@@ -23,7 +23,7 @@ from planner.launch import LAUNCHERS, settable
 from planner.records import dataclass
 from planner.search import largest
 from planner.tried_formats import MADE_WHILE_LOADING
-from planner.tuning import tunings, with_setting
+from planner.tuning import larger_pool, tunings, with_setting
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
@@ -65,7 +65,8 @@ def fixes(choices: Choices, architecture: Architecture, before: Answer, tunes: b
 
 def _tuned(choices: Choices, architecture: Architecture, before: Answer) -> Iterator[Fix]:
     """Of every setting that leaves more room the smallest change that is enough."""
-    for _, changes in tunings(choices, architecture):
+    larger = list(larger_pool(choices, architecture, -before.free_bytes))
+    for _, changes in (("pool", larger), *tunings(choices, architecture)):
         tried = (_tried(change, changed, architecture, before) for change, changed in changes)
         yield from islice((fix for fix in tried if fix is not None and fix.enough), 1)
 

@@ -8,7 +8,10 @@ from planner.errors import BadPreset
 from planner.toml_tables import TomlTables
 
 # Are read as a whole: they have values before a first table, if there is one.
-WHOLE = {preset_files.PRESETS / name for name in ("example_prices.toml", "paging.toml")}
+WHOLE = {
+    preset_files.PRESETS / name
+    for name in ("example_prices.toml", "paging.toml", "ollama_releases.toml", "vllm_releases.toml")
+}
 CUT = sorted({*preset_files.PRESETS.glob("*.toml"), *(preset_files.PRESETS / "architectures").glob("*.toml")} - WHOLE)
 
 

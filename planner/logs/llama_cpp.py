@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from planner.logs import backends, llama_cpp_early, ollama
 from planner.logs.commands import options_of
 from planner.logs.patterns import Format, Pattern, pattern
-from planner.logs.readings import ALLOCATED, Reading
+from planner.logs.readings import ALLOCATED, LOCALAI, Reading
 
 _CONTEXT = r"(?:llama_new_context_with_model|llama_init_from_model|llama_context|sched_reserve): +"
 _TYPES = r"K \((?P<set__cache_type_k>\w{1,12})\): *SIZE MiB, V \((?P<set__cache_type_v>\w{1,12})\)"
@@ -77,6 +77,8 @@ FORMAT = Format(
             begins=True,
         ),
         *(pattern(word, _LOADS, is_weak=True) for word in ("loading", "create", "load")),
+        pattern("LocalAI", rf"(?P<set__{LOCALAI}>LocalAI)\b", is_weak=True),
+        pattern("modelID", rf"Failed to load model (?P<set__{LOCALAI}>modelID)=", is_weak=True),
         pattern("Failed", r"Failed to load model: (?P<model__>[^\s'\"]{1,400}?\.gguf)", is_weak=True),
         pattern(
             "name",

@@ -44,6 +44,8 @@ _BUFFERS = {
 _WHERE = r"(?: (?:device|buffer|backend)=(?P<rank__>[^\s\"]{1,40}))?.{0,80}? size="
 _WANTED, _FREE = (_SIZE.format(name).removeprefix('"?') for name in ("main_memory", "main_memory_free"))
 _OUT_OF_MEMORY = r"(?=.{0,200}?(?:out of memory|unable to allocate|failed to allocate|signal: killed))"
+_PROCESS = r"(?:llama runner|llama-server) process has terminated"
+"""What it answers a request with too, as JSON."""
 _SPEAKS = (
     ("ollama", r"(?:^|\s)ollama(?:\[\d{1,9}\]|\.listener| *\|)|\.ollama[/\\]models|github\.com/ollama/"),
     (
@@ -65,8 +67,8 @@ PATTERNS = (
         _own(word, rf"\b{word}(?: version)?(?: is)?[ =:]{{1,3}}v?{VERSION}", is_weak=True)
         for word in ("ollama", "Ollama")
     ),
-    _own("terminated", rf"llama runner process has terminated: {_OUT_OF_MEMORY}", fails="memory"),
-    _own("terminated", r"llama runner process has terminated", fails="other"),
+    _own("terminated", rf"{_PROCESS}: {_OUT_OF_MEMORY}", fails="memory"),
+    _own("terminated", _PROCESS, fails="other"),
     _own("resource", r"model failed to load, this may be due to resource limitations", fails="other"),
     _own("requires", rf"model requires more system memory \({_WANTED}\) than is available", fails="main_memory"),
     _own("available", r"model requires more system memory .{3,40}? than is available \(" + _FREE),

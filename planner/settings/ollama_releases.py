@@ -1,12 +1,10 @@
 """Ollama's releases: which one a log is of that names none, and what its own engine, which is no more, computed."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from datetime import date
-from functools import cache
-from typing import Any
 
-from planner.preset_files import PRESETS, load_toml
 from planner.records import dataclass
+from planner.settings.source_lines import printing, releases_file
 from planner.settings.versions import Version, is_day, parse_version
 
 
@@ -15,11 +13,6 @@ class OwnEngine:
     """That Ollama's own engine computes a model, and whether it does so with flash attention by itself."""
 
     flash_attn: bool
-
-
-@cache
-def _data() -> Mapping[str, Any]:
-    return load_toml(PRESETS / "ollama_releases.toml")
 
 
 def release_of(day: str, lines: Collection[str]) -> str:
@@ -33,11 +26,9 @@ def release_of(day: str, lines: Collection[str]) -> str:
     >>> release_of("2024-01-01", ())
     ''
     """
-    known: list[str] = [name for name, out in _data()["published"].items() if not day or out <= date.fromisoformat(day)]
-    for line in lines:
-        source, _, said = line.partition(" ")
-        printing = [name for name in known if _prints(name, source, said)]
-        known = printing or known
+    published = releases_file("ollama")["published"]
+    out = [name for name, day_out in published.items() if not day or day_out <= date.fromisoformat(day)]
+    known = printing("ollama", out, lines)
     return known[-1] if known and (day or lines) else ""
 
 
@@ -48,7 +39,7 @@ def own_engine(version: str, model_type: str) -> OwnEngine | None:
     (OwnEngine(flash_attn=False), OwnEngine(flash_attn=True), None)
     >>> own_engine("2026-08-21", "gemma3")
     """
-    data, release = _data()["own_engine"], _release(version)
+    data, release = releases_file("ollama")["own_engine"], _release(version)
     if release is None or release >= parse_version(data["llama_server"]):
         return None
     for model in data["models"].values():
@@ -64,18 +55,3 @@ def _release(version: str) -> Version | None:
         return number
     name = release_of(version, ())
     return parse_version(name) if name else None
-
-
-def _prints(release: str, source: str, said: str) -> bool:
-    return any(source == f"{file}:{number}" for file, words, number in _lines(release) if said.startswith(words))
-
-
-@cache
-def _lines(release: str) -> tuple[tuple[str, str, int], ...]:
-    return tuple(_lines_of(parse_version(release)))
-
-
-def _lines_of(release: Version) -> Iterator[tuple[str, str, int]]:
-    for line in _data()["lines"]:
-        numbers = [found for since, found in line["since"].items() if parse_version(since) <= release]
-        yield from ((line["file"], line["says"], number) for number in (numbers[-1] if numbers else ()))

@@ -12,6 +12,7 @@ from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP, cards, is_host, on_cards
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
+from planner.startups.set_pools import set_pool
 from planner.units import GIB, MIB, format_bytes
 
 SAME_SIZE = 0.04
@@ -72,6 +73,11 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         least = min(found.value for found in free)
         note = f"Counted with the {format_bytes(round(least))} that were free."
         return Cards(choices=replace(told, memory=f"{least // MIB}MiB"), notes=(note,), made_of=_FREE)
+    given_free = start.least("free") if set_pool(start) is not None else None
+    if given_free is not None:
+        size = format_bytes(round(given_free.value))
+        note = f"The log names no card: counted with the {size} that were free, as the cache's size is set."
+        return Cards(choices=replace(told, memory=f"{given_free.value / GIB:.2f}GiB"), notes=(note,), made_of=_FREE)
     return next(_concluded(start, told), None)
 
 

@@ -224,6 +224,7 @@ def _settings(found: Mapping[str, str], told: Choices) -> Iterator[str]:
             continue
         if name == "num_speculative_tokens" and DRAFT_METHODS.get(method, "mtp") is None:
             continue
+        text = "".join(text.split())
         try:
             value = known[name].parse(text)
         except PlannerError:

@@ -15,7 +15,8 @@ from planner.records import dataclass
 from planner.settings.data import EngineSettings
 from planner.startups.buffers import predict_buffers
 from planner.startups.pools import POOL_ENGINES, predict_pools
-from planner.startups.prediction import Prediction, Predictions, ask, of_card, of_items
+from planner.startups.prediction import Prediction, Predictions, ask, exact, of_card, of_items
+from planner.tuning import SET_POOL
 from planner.units import format_bytes
 
 NOTHING = "the planner has no such figure"
@@ -188,6 +189,9 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     predictions["card"] = card = of_card(device, device.memory_bytes)
     low, value, high = (ceil(size * share) for size in (card.low, card.value, card.high))
     predictions["budget"] = Prediction(value=value, low=low, high=high, basis=f"{share:g} of the card")
+    if (stated := chosen.deployment.settings.integer(SET_POOL)) is not None:
+        predictions["pool"] = exact(stated, f"{SET_POOL}, as it is set")
+        return {name: one for name, one in predictions.items() if one is not None}
     predictions["pool"] = Prediction(
         value=room,
         low=room - spread[0],
@@ -227,7 +231,7 @@ def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
 def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
     """The plan with the pool stated: what the start printed for it follows, whatever the card."""
     settings: EngineSettings = chosen.deployment.settings
-    stated = replace(settings, values={**settings.values, "kv_cache_memory_bytes": pool_bytes})
+    stated = replace(settings, values={**settings.values, SET_POOL: pool_bytes})
     return ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
 
 

@@ -10,7 +10,7 @@ from planner.calibration import CalibrationProfile
 from planner.inputs.choices import Chosen
 from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import ALLOCATED, CACHE, Start
+from planner.logs.readings import ALLOCATED, CACHE, LOCALAI, Start
 from planner.startups.comparison import Compared
 from planner.startups.shortage import Stage, stage_of
 from planner.units import format_bytes
@@ -164,6 +164,20 @@ def went_on(start: Start) -> str:
     return (
         f"It started, and takes requests of up to {cut.value:,} tokens: a larger --cache-max-entry-count, or "
         "--quant-policy 8 with half the bytes a token, makes room for longer ones."
+    )
+
+
+def run_by_another(start: Start) -> str:
+    """Where the options of llama.cpp stand when LocalAI runs it.
+
+    Source: LocalAI's documentation, model configuration and the options of the llama.cpp backend.
+    """
+    if LOCALAI not in start.settings or start.engine != "llama_cpp":
+        return ""
+    return (
+        "LocalAI has these in the model's YAML file: gpu_layers for --n-gpu-layers, context_size for --ctx-size, batch "
+        "for --batch-size, cache_type_k and cache_type_v, flash_attention; and under options fit_params:true for --fit "
+        "on and parallel:1 for --parallel 1."
     )
 
 

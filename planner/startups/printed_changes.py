@@ -19,6 +19,7 @@ from planner.startups.printed_figures import (
     twice_the_cards,
 )
 from planner.startups.printed_pools import free_changes, freed_changes, pool_changes
+from planner.startups.set_pools import printed_pool_changes, printed_smaller_pool, set_pool
 from planner.startups.shortage import Stage, share_below, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, Try
 from planner.units import format_bytes
@@ -79,9 +80,11 @@ def _request(start: Start) -> Iterator[Try]:
         about = int(asked * pool.value / request_bytes) // 16 * 16
         said = f"About {about:,} tokens a request, if every layer keeps each"
         yield change(said, f"{option} {about}", starts=False, tokens=about)
-    short = request_bytes - pool.value
-    yield from larger_share(start, short)
-    yield from high_share(start, short)
+    if (size := set_pool(start)) is not None:
+        yield from printed_pool_changes(size, request_bytes + (0 if request is None else request.step / 2))
+    else:
+        yield from larger_share(start, request_bytes - pool.value)
+        yield from high_share(start, request_bytes - pool.value)
     if start.settings.get("kv_cache_dtype", "auto") == "auto" and request_bytes / 2 <= pool.value:
         is_known = bool(start.model)  # where the log names the model, it names what else was set
         already = "" if is_known else ", if it is in 16 bit now"
@@ -119,7 +122,9 @@ def _memory(start: Start) -> Iterator[Try]:
         yield from twice_the_cards(start)
         return
     card, share, missing = start.most("card"), printed_share(start), shortage_bytes(start)
-    if card is not None and share is not None and missing is not None:
+    if (size := set_pool(start)) is not None:
+        yield from printed_smaller_pool(start, size)
+    elif card is not None and share is not None and missing is not None:
         lower = share_below(share - missing / card.value - MARGIN)
         more = format_bytes(round((share - lower) * card.value))
         option = f"{SHARES[start.engine]} {lower:g}"

@@ -91,7 +91,7 @@ def _graphs(start: Start, short: float) -> Iterator[Try]:
     estimate = start.most("graph_estimate")
     if estimate is None or estimate.value <= short:
         return
-    size, variable = format_bytes(round(estimate.value)), VARIABLES["vllm"]["memory_profiler_estimate_cudagraphs"]
+    size, variable = format_bytes(round(estimate.value)), VARIABLES["vllm"]["estimate_cudagraphs"]
     yield change(f"CUDA graphs not counted beforehand, of which {size} are expected", f"{variable}=0", starts=False)
     yield change("Without CUDA graphs, which is slower", "--enforce-eager", starts=False)
 

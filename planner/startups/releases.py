@@ -3,8 +3,10 @@
 from planner import presets
 from planner.errors import PlannerError
 from planner.logs.readings import Start
+from planner.settings import vllm_releases
 from planner.settings.data import EngineData
 from planner.settings.ollama_releases import release_of
+from planner.settings.source_lines import is_printed
 
 KEPT_NAMES = ("ik_llama_cpp",)
 """Forks whose lines are those of older releases than their own."""
@@ -17,8 +19,16 @@ def version_of(start: Start) -> str | None:
 
 
 def dated(start: Start, version: str | None) -> str:
-    """That Ollama's release was concluded, and from what; empty where it is printed."""
-    if start.engine != "ollama" or version is None or version == _printed(start):
+    """That a release was concluded, and from what; empty where it is printed."""
+    if version is None or version == _printed(start):
+        return ""
+    if start.engine == "vllm" and version == vllm_releases.release_of(start.sources):
+        shown = next(line.partition(" ")[0] for line in start.sources if is_printed("vllm", [version], [line]))
+        return (
+            f"The log does not say which release of vLLM it is of: by the lines of its source, such as {shown}, it is "
+            f"{version}; --engine-version names another."
+        )
+    if start.engine != "ollama":
         return ""
     what = " and ".join(filter(None, ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))))
     return (
@@ -33,6 +43,8 @@ def _printed(start: Start) -> str:
 
 def _latest(start: Start) -> str:
     """The last version whose lines these may be: of Ollama's releases the newest that was out on the log's day."""
+    if start.engine == "vllm" and (release := vllm_releases.release_of(start.sources)):
+        return release
     if start.engine == "ollama" and (start.day or start.sources):
         return release_of(start.day, start.sources) or start.day
     return "" if start.engine in KEPT_NAMES else start.last

@@ -62,8 +62,8 @@ def test_vllm_keeps_its_share_beside_a_desktop_or_does_not_start() -> None:
     assert usual.fits
     greedy = plan_on_a_display("vllm", "gpu_memory_utilization=0.99")
     assert greedy.report is not None
-    # 1,570 of 24,217 MiB are 6.5%.
+    # 1,570 and 338 of 24,217 MiB are 7.9%.
     assert greedy.report.refusals == (
-        "vLLM would refuse to start: a desktop takes about 0.29 GiB of the card, and gpu_memory_utilization = 0.99 "
-        "asks for more than is left; 0.93 starts beside any.",
+        "vLLM would refuse to start: gpu_memory_utilization = 0.99 asks for more than is free of a card that shows a "
+        "desktop, which takes about 0.29 GiB, beside a context of 0.33 GiB or more; 0.92 starts beside any.",
     )

@@ -31,7 +31,7 @@ WINDOWS = (
 COMMON = {"max_model_len", "max_seq_len", "context_length", "session_len", "n_ctx", "n_ctx_seq", "n_ctx_per_seq"}
 OF_THE_MODEL = {"architecture", "basename", "name", "size_label", "file_type", "n_layer", "n_ctx_train", "n_swa"}
 ELSEWHERE = {*COMMON, *OF_THE_MODEL, "n_expert", "device", "n_seq_max", "mmproj"}
-ELSEWHERE |= {"cache_type_k", "cache_type_v", "kv_cache_dtype", "failed_buffer"}
+ELSEWHERE |= {"cache_type_k", "cache_type_v", "kv_cache_dtype", "failed_buffer", "localai"}
 """Read into options of ``plan``, known of the model, or what a failure was about."""
 
 
