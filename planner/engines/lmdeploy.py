@@ -41,8 +41,8 @@ class Lmdeploy(FreeShare):
         settings, kind = deployment.settings, architecture.model_type
         if kind not in settings.rule("models"):
             raise PlannerError(
-                f"LMDeploy {settings.version} serves {architecture.title} ({kind}) with its PyTorch engine, not TurboMind, "
-                "and its memory is not counted here: plan with engine vllm, sglang or minimum."
+                f"LMDeploy {settings.version} serves {architecture.title} ({kind}) with its PyTorch engine, not "
+                "TurboMind, and its memory is not counted here: plan with engine vllm, sglang or minimum."
             )
         return super().ranks(architecture, deployment)
 

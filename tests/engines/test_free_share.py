@@ -179,7 +179,7 @@ def test_what_turbomind_does_not_serve_is_refused(name: str, version: str, is_se
     if is_served:
         answer(chosen.architecture, chosen.deployment, chosen.workload)
         return
-    with pytest.raises(PlannerError, match="with its PyTorch engine, not TurboMind"):
+    with pytest.raises(PlannerError, match="with its PyTorch engine, not TurboMind,"):
         answer(chosen.architecture, chosen.deployment, chosen.workload)
 
 
