@@ -10,9 +10,13 @@ from planner.settings.versions import Version, is_day, parse_version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnEngine:
-    """That Ollama's own engine computes a model, and whether it does so with flash attention by itself."""
+    """How Ollama's own engine computes a model: whether with flash attention by itself, how many tokens a window's
+    cache remembers at least, and how often a recurrent state is kept.
+    """
 
     flash_attn: bool
+    window_tokens: int
+    states: int
 
 
 def release_of(day: str, lines: Collection[str]) -> str:
@@ -35,9 +39,10 @@ def release_of(day: str, lines: Collection[str]) -> str:
 def own_engine(version: str, model_type: str) -> OwnEngine | None:
     """What Ollama of *version*, a release or a day, does with a model; ``None`` where it hands it to llama.cpp.
 
-    >>> own_engine("0.12.3", "gemma3"), own_engine("0.12.6", "gemma3"), own_engine("0.12.6", "llama")
-    (OwnEngine(flash_attn=False), OwnEngine(flash_attn=True), None)
-    >>> own_engine("2026-08-21", "gemma3")
+    >>> own_engine("0.12.3", "gemma3"), own_engine("0.20.3", "gptoss")
+    (OwnEngine(flash_attn=False, window_tokens=0, states=1), OwnEngine(flash_attn=True, window_tokens=4096, states=25))
+    >>> own_engine("0.12.6", "llama"), own_engine("2026-08-21", "gemma3")
+    (None, None)
     """
     data, release = releases_file("ollama")["own_engine"], _release(version)
     if release is None or release >= parse_version(data["llama_server"]):
@@ -45,7 +50,12 @@ def own_engine(version: str, model_type: str) -> OwnEngine | None:
     for model in data["models"].values():
         if model_type in model["types"] and release >= parse_version(model["since"]):
             since = model.get("flash_attn")
-            return OwnEngine(flash_attn=since is not None and release >= parse_version(since))
+            kept = [number for first, number in data["checkpoints"].items() if release >= parse_version(first)]
+            return OwnEngine(
+                flash_attn=since is not None and release >= parse_version(since),
+                window_tokens=model.get("window_tokens", 0),
+                states=1 + (kept[-1] if kept else 0),
+            )
     return None
 
 
