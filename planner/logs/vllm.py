@@ -148,6 +148,8 @@ FORMAT = Format(
             r"--kv-cache-memory(?:-bytes)?=<largest_pool__bytes>` \(SIZE GiB\) to fully utilize",
         ),
         pattern("fit", r"--kv-cache-memory(?:-bytes)?=<suggested_pool__bytes>` \(SIZE GiB\) to fit in"),
+        pattern("Current", r"Current kv cache memory in use is <pool__gib> GiB"),
+        pattern("Current", r"Current kv cache memory in use is <pool__bytes> bytes"),
         pattern(
             "increasing",
             r"increasing --gpu-memory-utilization from <set__gpu_memory_utilization> to ",

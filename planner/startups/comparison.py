@@ -22,6 +22,8 @@ from planner.units import format_bytes
 NOTHING = "the planner has no such figure"
 ADDED_UP = ("weights", "cache", "states", "cache_total")
 """llama.cpp's buffers that each device, and each of a model's caches, prints by itself."""
+LEAST = ("pool", "blocks", "pool_tokens", "concurrency", "suggested_pool", "largest_pool")
+"""Figures of which the smallest of all ranks decides."""
 MADE_OF_IT = "the card's size was worked out from it, so that it foretells nothing"
 IN_MAIN_MEMORY = "in main memory: only what lies on cards is predicted here"
 
@@ -88,7 +90,7 @@ def _ranks(start: Start, name: str) -> int:
 
 def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
-    is_least = "free" in name or name in ("pool", "blocks", "pool_tokens", "concurrency")
+    is_least = "free" in name or name in LEAST
     found = start.least(name) if is_least else start.most(name)
     assert found is not None
     if start.engine in LLAMA_CPP and name in ADDED_UP:
@@ -167,10 +169,10 @@ def _nothing(start: Start, chosen: Chosen) -> Predictions:
 def _vllm(start: Start, chosen: Chosen) -> Predictions:
     """From flags alone what takes memory and the pool; from the printed pool what follows from it."""
     found = ask(chosen)
-    return {**_taken(found, chosen), **_from_pool(start, chosen, found)}
+    return {**_taken(start, found, chosen), **_from_pool(start, chosen, found)}
 
 
-def _taken(found: Answer, chosen: Chosen) -> Predictions:
+def _taken(start: Start, found: Answer, chosen: Chosen) -> Predictions:
     device, share = chosen.deployment.device, chosen.deployment.settings.number("gpu_memory_utilization")
     room = room_bytes(found)
     spread = [sum(abs(getattr(i, end) - i.bytes) for i in found.items) for end in ("high_bytes", "low_bytes")]
@@ -187,7 +189,9 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     predictions["weights"] = of_items(weights)
     predictions["consumed"] = of_items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
     predictions["card"] = card = of_card(device, device.memory_bytes)
-    low, value, high = (ceil(size * share) for size in (card.low, card.value, card.high))
+    printed = start.most("card")
+    rounding = 0 if printed is None else printed.step / 2
+    low, value, high = (ceil(size * share) for size in (card.low - rounding, card.value, card.high + rounding))
     predictions["budget"] = Prediction(value=value, low=low, high=high, basis=f"{share:g} of the card")
     if (stated := chosen.deployment.settings.integer(SET_POOL)) is not None:
         predictions["pool"] = exact(stated, f"{SET_POOL}, as it is set")

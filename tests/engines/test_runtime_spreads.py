@@ -11,9 +11,14 @@ ENGINES = ("vllm", "sglang", "tensorrt_llm", "lmdeploy", "llama_cpp", "ik_llama_
 CARDS = ("rtx-4090", "h100-sxm", "mi300x", "arc-pro-b60", "dgx-spark", "m4-max-128gb")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("card", CARDS)
-@pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-27b"])
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        *((engine, "llama-3.1-8b") for engine in ENGINES),
+        *((engine, "gemma-3-27b") for engine in ENGINES if engine != "lmdeploy"),
+    ],
+)
 def test_each_assumed_item_has_a_low_and_a_high_end(engine: str, card: str, model: str) -> None:
     chosen = choose(Choices(model=model, device=card, engine=engine, context=8_192))
     found = answer(chosen.architecture, chosen.deployment, chosen.workload)
