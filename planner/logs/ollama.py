@@ -20,6 +20,7 @@ _RUNNER = options_of(
         "--parallel": "n_seq_max",
         "--flash-attn": "flash_attn",
         "--kv-cache-type": "cache_type_k",
+        "--ollama-engine": "ollama_engine",
     }
 )
 _ESTIMATES = {

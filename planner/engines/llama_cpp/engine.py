@@ -162,7 +162,7 @@ class Ollama(LlamaCpp):
         Source: github.com/ollama/ollama, kvcache/causal.go, kvcache/recurrent.go, runner/ollamarunner/runner.go.
         """
         settings = deployment.settings
-        own = own_engine(settings.version, architecture.model_type)
+        own = own_engine(settings.version, architecture.model_type, settings.flag("ollama_engine"))
         if own is None:
             return deployment
         values = {**settings.values, "n_ubatch": settings.values["n_batch"]}
