@@ -33,6 +33,7 @@ READINGS: Mapping[str, str] = {
     "output": "Output buffer",
     "offloaded": "Layers on the card",
     "offloadable": "Layers there are",
+    "repeating": "Of these, layers that repeat",
     "allocation": "It asked for",
     "projected": "It expected to use",
     "suggested_pool": "Cache to stay in the share",
