@@ -20,6 +20,7 @@ _RUNNER = options_of(
         "--parallel": "n_seq_max",
         "--flash-attn": "flash_attn",
         "--kv-cache-type": "cache_type_k",
+        "--ollama-engine": "ollama_engine",
     }
 )
 _ESTIMATES = {
@@ -87,7 +88,10 @@ PATTERNS = (
     ),
     _own("layers", r'layers\.split="?(?P<set__tensor_split>\d{1,4}(?:,\d{1,4}){1,15})"?(?!\S)'),
     *(
-        _own(words.split()[0], rf'source=(?:device|ggml)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name))
+        _own(
+            words.split()[0],
+            rf'source=(?:device|ggml|backend)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name),
+        )
         for name, words in _BUFFERS.items()
     ),
     _own("gpu", r'msg="gpu memory" id=(?P<rank__>\S{1,60}) .{0,120}? free=' + _SIZE.format("free")),

@@ -25,7 +25,7 @@ from planner.startups.lacks import (
     out_of_range,
 )
 from planner.startups.model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
-from planner.startups.releases import dated, version_of
+from planner.startups.releases import dated, is_of_llama_cpp, version_of
 
 CACHE_DTYPES = {
     "bfloat16": "bf16",
@@ -130,6 +130,8 @@ def _with_settings(told: Choices, start: Start) -> Choices:
         found["n_gpu_layers"] = str(offloaded)
     if found.get("enable_dp_attention") == "True":
         found |= _attention_replicas(found)
+    if start.engine == "ollama" and is_of_llama_cpp(start):
+        found.setdefault("ollama_engine", "false")
     told = _with_counts(told, found)
     if start.engine == "vllm" and not any(name in found for name in COUNTS):
         told = _with_counts(told, _workers(start))

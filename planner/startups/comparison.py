@@ -169,7 +169,8 @@ def _nothing(start: Start, chosen: Chosen) -> Predictions:
 def _vllm(start: Start, chosen: Chosen) -> Predictions:
     """From flags alone what takes memory and the pool; from the printed pool what follows from it."""
     found = ask(chosen)
-    return {**_taken(start, found, chosen), **_from_pool(start, chosen, found)}
+    taken = _taken(start, found, chosen)
+    return {**taken, **_from_pool(start, chosen, found, taken)}
 
 
 def _taken(start: Start, found: Answer, chosen: Chosen) -> Predictions:
@@ -205,11 +206,13 @@ def _taken(start: Start, found: Answer, chosen: Chosen) -> Predictions:
     return {name: one for name, one in predictions.items() if one is not None}
 
 
-def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
+def _from_pool(start: Start, chosen: Chosen, found: Answer, predicted: Predictions) -> Predictions:
     """Tokens, concurrency, blocks and refusals; between the two ends of a pool that is printed in rounded form."""
     pool = start.least("pool")
     if pool is None or pool.value <= 0:
-        ends, basis = (found, found, found), "from the flags alone, since no pool is printed"
+        room = predicted["pool"]
+        ends = (found, *(_with_pool(chosen, max(0, round(size))) for size in (room.low, room.high)))
+        basis = "from the flags alone, since no pool is printed"
     else:
         sizes = (int(pool.value), int(pool.value - pool.step // 2), int(pool.value + pool.step // 2))
         ends = (_with_pool(chosen, sizes[0]), _with_pool(chosen, sizes[1]), _with_pool(chosen, sizes[2]))

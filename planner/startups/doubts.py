@@ -21,6 +21,10 @@ SAME_WEIGHTS = 0.7
 """Of the log's and the plan's weights the smaller is more of the larger where both mean one format and one split."""
 CACHE_RATIO = 1.8
 """A cache of half the bits holds up to twice the tokens, less what states and padding take."""
+SAME_POOL = 1.25
+"""Tokens or blocks of one pool, or beyond all that a plan has room for, differ by less where both mean the same."""
+MUCH_BESIDE = 0.2
+"""Of the card: more beside weights and cache than the most that is assumed is no start of the same model."""
 ALONE = "only what follows from the log's own figures is shown"
 
 
@@ -38,6 +42,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
         or _other_cache(start, chosen)
         or _other_cards(start, by_name.get("cache"))
         or _other_format(start, by_name.get("pool_tokens"))
+        or _other_pool(start, chosen, by_name.get("pool_tokens") or by_name.get("blocks"))
     )
 
 
@@ -141,6 +146,36 @@ def _other_format(start: Start, row: Compared | None) -> str:
         f"Its {_size(pool.value)} hold {row.value:,} tokens by the log and {row.predicted:,} by the plan, so the cache "
         f"is of another format, such as 8 bit: give --kv-cache fp8; {ALONE}."
     )
+
+
+def _other_pool(start: Start, chosen: Chosen, row: Compared | None) -> str:
+    """vLLM's printed pool holds other tokens, or blocks, than the plan's; or no runtime explains how many there are."""
+    if start.engine != "vllm" or row is None or not row.predicted or row.low is None or row.high is None:
+        return ""
+    pool = start.least("pool")
+    is_printed = pool is not None and pool.value > 0
+    is_same = row.value <= SAME_POOL * row.high and (
+        row.low <= SAME_POOL * row.value
+        if is_printed
+        else _beside(start, chosen, row.predicted, row.low - row.value)
+        <= MUCH_BESIDE * chosen.deployment.device.memory_bytes
+    )
+    if is_same:
+        return ""
+    holds = f"Its {_size(pool.value)} hold" if is_printed and pool is not None else "Its cache holds"
+    return (
+        f"{holds} {row.value:,} {row.unit} by the log and {row.predicted:,} by the plan, so the plan is of another "
+        f"model, format, card or release: give --weights, --kv-cache, --device or --engine-version as it was; {ALONE}."
+    )
+
+
+def _beside(start: Start, chosen: Chosen, planned: float, fewer: float) -> float:
+    """Bytes of so many *fewer* than the *planned* tokens or blocks, less what was loaded beyond the plan's weights."""
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    loaded = start.most("weights")
+    weights_bytes = sum(item.bytes for item in found.items if item.kind is Kind.WEIGHTS)
+    more_bytes = 0 if loaded is None else loaded.value - weights_bytes
+    return room_bytes(found) / planned * fewer - more_bytes
 
 
 def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:

@@ -7,11 +7,13 @@ from planner.errors import PlannerError
 from planner.logs.readings import Start
 from planner.settings import sglang_releases, vllm_releases
 from planner.settings.data import EngineData
-from planner.settings.ollama_releases import release_of
+from planner.settings.ollama_releases import had_own_engine, release_of
 from planner.settings.source_lines import is_printed
 
 KEPT_NAMES = ("ik_llama_cpp",)
 """Forks whose lines are those of older releases than their own."""
+LLAMA_CPP_ALONE = frozenset(("name", "n_layer", "n_ctx_train", "n_ctx_seq", "n_ctx_per_seq", "n_ubatch"))
+"""Settings that Ollama's own engine does not print."""
 
 
 def version_of(start: Start) -> str | None:
@@ -42,6 +44,12 @@ def dated(start: Start, version: str | None) -> str:
         f"The log does not say which release of Ollama it is of: by {what}, none after {version}, whose rules are "
         "taken; --engine-version names another."
     )
+
+
+def is_of_llama_cpp(start: Start) -> bool:
+    """Whether a start of Ollama, which then had an engine of its own as well, prints what only llama.cpp does."""
+    version = version_of(start)
+    return version is not None and had_own_engine(version) and not LLAMA_CPP_ALONE.isdisjoint(start.settings)
 
 
 def _printed(start: Start) -> str:

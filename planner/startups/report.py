@@ -90,7 +90,7 @@ def report_log(
         would_start=tries,
         profile=profile,
         choices=told.choices,
-        command=told.choices.command() if told.choices is not None else "",
+        command=told.choices.command() if told.choices is not None and chosen is not None else "",
         notes=(
             *filter(None, doubts),
             *told.notes,
