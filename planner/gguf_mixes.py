@@ -25,6 +25,7 @@ _KINDS = {
     "attn_k": r"attn_k\.|(?:^|\.)k_proj\b",
     "attn_q": r"attn_q\.|(?:^|\.)q_proj\b",
     "per_layer_embd": r"per_layer_token_embd|embed_tokens_per_layer",
+    "token_embd": r"token_embd\.|(?:^|\.)embed_tokens\b",
     "attn_output": r"attn_output|self_attn\.(?:o_proj|out_proj|dense)\b",
 }
 _FUSED = ("attn_q", "attn_k", "attn_v", "attn_qkv")

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil, floor
 
 from planner.architecture import Architecture
 from planner.inputs.choices import Choices, choose
+from planner.units import GIB, format_bytes
 
 SHARES = {
     "vllm": "gpu_memory_utilization",
@@ -21,8 +23,12 @@ HIGHEST = 0.95
 CHUNKING = 8.0
 """The compute capability from which the first of vLLM's engines can compute prompts in several steps."""
 SEQUENCES = (128, 64, 32, 16, 8, 4, 1)
-POOLS = ("kv_cache_memory_bytes", "num_gpu_blocks_override", "max_total_tokens", "max_tokens")
+SET_POOL = "kv_cache_memory_bytes"
+"""vLLM's size of the pool itself, whatever its share of the card."""
+POOLS = (SET_POOL, "num_gpu_blocks_override", "max_total_tokens", "max_tokens")
 """Settings that give the pool a size, or cap it."""
+_POOL_STEP_BYTES = GIB // 100
+"""Sizes that are offered are whole hundredths of a GiB, as vLLM prints them."""
 
 
 def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str, list[tuple[str, Choices]]]]:
@@ -53,6 +59,28 @@ def tunings(choices: Choices, architecture: Architecture) -> Iterator[tuple[str,
         fewer = [number for number in SEQUENCES if users <= number < most]
         said = "max_num_seqs {:,} instead of {:,}"
         yield "max_num_seqs", [(said.format(n, most), with_setting(choices, "max_num_seqs", n)) for n in fewer]
+
+
+def larger_pool(choices: Choices, architecture: Architecture, more_bytes: int) -> Iterator[tuple[str, Choices]]:
+    """vLLM's pool by *more_bytes* larger, where its size is set."""
+    size = choose(choices, architecture).deployment.settings.values.get(SET_POOL)
+    if size is not None and more_bytes > 0:
+        larger = rounded_pool(size + more_bytes)
+        yield pool_words(larger, size), with_setting(choices, SET_POOL, larger)
+
+
+def pool_words(size: int, before: int) -> str:
+    """The change from a pool of *before* bytes to one of *size*."""
+    return f"{SET_POOL} {format_bytes(size)} instead of {format_bytes(before)}"
+
+
+def rounded_pool(size: float, up: bool = True) -> int:
+    """A size of the pool in the hundredths of a GiB in which it is offered.
+
+    >>> rounded_pool(1_000_000_000) / 10_737_418, rounded_pool(1_000_000_000, up=False) / 10_737_418
+    (94.0, 93.0)
+    """
+    return (ceil if up else floor)(size / _POOL_STEP_BYTES) * _POOL_STEP_BYTES
 
 
 def share_of(choices: Choices, architecture: Architecture) -> float:

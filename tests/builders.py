@@ -40,7 +40,7 @@ def model(*layers: Layer, tensors: tuple[Tensor, ...] = (), limit: int | None = 
     return Architecture(
         name="test",
         title="Test",
-        model_type="test",
+        model_type="llama",
         hidden_size=512,
         vocab_size=1000,
         max_position_embeddings=limit,

@@ -109,9 +109,13 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
     budget = budget_for(prepare(architecture, deployment), workload)
     specs = (*budget.rank.specs, *budget.rank.draft_specs)
     loads = budget.loads
-    longest_tokens = max_context_tokens(budget.ranks) if loads else 0
-    together = longest_context(architecture, deployment, budget.ranks, workload.users)
+    longest_tokens = longest_context(architecture, deployment, budget.ranks)
+    together = longest_tokens
+    if workload.users > 1:
+        together = longest_context(architecture, deployment, budget.ranks, workload.users)
     report = _report(budget, deployment, longest_tokens)
+    if report is not None and report.longest_start_tokens is not None and together is not None:
+        together = min(together, report.longest_start_tokens)  # above it the engine starts for nobody
     memory = deciding(budget.ranks, workload, budget.state)
     if not _starts(budget, deployment, report):
         budget = replace(budget, fits=False, state=State.NO)

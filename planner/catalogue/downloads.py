@@ -80,6 +80,16 @@ def of_the_library(model: str, weights: str) -> tuple[Mapping[str, str], bool]:
     return entry.get("keeps", {}), bool(entry.get("own_head", False))
 
 
+def lacks_towers(model: str, weights: str) -> bool:
+    """Whether Ollama's file of *model* in *weights* has its text model alone.
+
+    >>> lacks_towers("gemma-3n-e4b", "q4_k_m"), lacks_towers("gemma-3n-e4b", "q6_k"), lacks_towers("gemma-3-4b", "q8_0")
+    (True, False, False)
+    """
+    entry = _library(_base_tag(model) or "")
+    return weights in (*_types(entry), entry.get("usual")) and not entry.get("towers", True)
+
+
 def gguf_repository(model: str, weights: str) -> str | None:
     """A repository of the Hub that has *model* in the GGUF type *weights*, with the tag that names its file.
 

@@ -66,10 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise PlannerError("Name what is planned: --model NAME, or --command with one that names it.")
     choices = choices_from(arguments)
     beside: tuple[str, ...] = ()
-    taken = ""
+    taken = own = ""
     if arguments.launch:
         from planner.launch import engine_of, parse_launch
-        from planner.launch.pasted import by_name, refuse_contradictions, skipped, taken_as
+        from planner.launch.pasted import by_name, refuse_contradictions, skipped, taken_as, with_own_length
 
         if choices.engine == MINIMUM:
             choices = replace(choices, engine=engine_of(arguments.launch, choices))
@@ -80,6 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         beside = skipped(choices.engine, arguments.launch)
         if not choices.model:
             raise PlannerError("The command names no model: add --model NAME.")
+        choices, own = with_own_length(choices)
     chosen = choose(choices)
     _check_experts(chosen)
     result = answer(chosen.architecture, chosen.deployment, chosen.workload)
@@ -89,8 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
         from planner.text.plan import plan_text
 
         print(plan_text(choices, chosen.architecture, result))
-        if taken:
-            print(f"Note: {taken}")
+        for note in filter(None, (taken, own)):
+            print(f"Note: {note}")
         if beside:
             print(f"Of the command {', '.join(beside)} {'says' if len(beside) == 1 else 'say'} nothing of memory.")
     return DONE if result.fits else DOES_NOT_FIT

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
-from planner.architecture import Architecture, LatentAttention, Layer, Mixer, SharedCache, distinct_layers
+from planner.architecture import Architecture, LatentAttention, Layer, Mixer, Recurrence, SharedCache, distinct_layers
 from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, ServerLimits
 from planner.engines.division import check_division
@@ -39,6 +39,10 @@ class FreeShare(PerRequest):
     def layer_token_bytes(self, mixer: Mixer, deployment: Deployment) -> int:
         """Bytes of one token in one attention layer of one rank."""
         raise NotImplementedError
+
+    def layer_state_bytes(self, mixer: Recurrence, deployment: Deployment) -> int:
+        """Bytes that one layer of one rank keeps of a request, whatever its length."""
+        raise unknown_cache(self.title, mixer)
 
     def block_tokens(self, deployment: Deployment) -> int:
         """Tokens of one block."""
@@ -94,7 +98,9 @@ class FreeShare(PerRequest):
 
     def cache_specs(self, rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
         block, size = self.block_tokens(deployment), self._token_bytes(rank.layers, deployment)
-        return (KVCacheSpec(bytes_per_entry=block * size, tokens_per_entry=block),) if size else ()
+        state = KVCacheSpec(fixed_bytes=self._state_bytes(rank.layers, deployment))
+        blocks = KVCacheSpec(bytes_per_entry=block * size, tokens_per_entry=block)
+        return tuple(spec for spec in (blocks, state) if spec.bytes_for(1))
 
     def pool_bytes(self, rank: Rank, deployment: Deployment, memory_bytes: int, taken_bytes: int) -> int:
         """Whole blocks in the share of what *taken_bytes* leave; what they leave itself where that is nothing."""
@@ -118,11 +124,14 @@ class FreeShare(PerRequest):
         self, pools: Sequence[Pool], deployment: Deployment, workload: Workload, longest_start_tokens: int | None
     ) -> EngineReport | None:
         """Blocks of the smallest rank and the tokens in them; ``None`` for a model that keeps nothing."""
-        sizes = [(pool.pool_bytes, self.block_bytes(pool.rank, deployment)) for pool in pools]
-        starts = [(max(0, room) // size, room, size) for room, size in sizes if size]
+        starts = []
+        for pool in pools:
+            if size := self.block_bytes(pool.rank, deployment):
+                state = self._state_bytes(pool.rank.layers, deployment)
+                starts.append((max(0, pool.pool_bytes - state) // size, pool.pool_bytes, size, state))
         if not starts:
             return None
-        blocks, room_bytes, size = min(starts)
+        blocks, room_bytes, size, state = min(starts)
         short_bytes, stated = max(0, -room_bytes), self.set_blocks(deployment)
         if stated is not None:
             blocks, room_bytes = stated, stated * size
@@ -132,15 +141,25 @@ class FreeShare(PerRequest):
             version=deployment.settings.known,
             pool_bytes=room_bytes,
             pool_tokens=blocks * block,
-            max_concurrency=min(blocks / per_request, self.batch(deployment)),
+            max_concurrency=min((blocks + state / size) / (per_request + state / size), self.batch(deployment)),
             longest_start_tokens=longest_start_tokens,
             num_blocks=blocks,
             block_size=block,
             blocks_per_request=per_request,
-            groups=(f"{blocks:,} blocks of {block:,} tokens in {sum(_layer_counts(pools[0].rank.layers)):,} layers",),
+            groups=tuple(self._groups(blocks, state, pools[0].rank, deployment)),
             refusals=tuple(self._refusals(blocks, room_bytes, short_bytes)),
             notes=tuple(self._notes(blocks * block, deployment, workload)),
         )
+
+    def _groups(self, blocks: int, state_bytes: int, rank: Rank, deployment: Deployment) -> Iterator[str]:
+        layers = sum(
+            count
+            for layer, count in distinct_layers(rank.layers)
+            if any(not isinstance(mixer, Recurrence) for mixer in layer.mixers)
+        )
+        yield f"{blocks:,} blocks of {self.block_tokens(deployment):,} tokens in {layers:,} layers"
+        if state_bytes:
+            yield f"a state of {format_bytes(state_bytes)} for each request, in the same pool"
 
     def _refusals(self, blocks: int, room_bytes: int, short_bytes: int) -> Iterator[str]:
         if short_bytes and room_bytes > 0:
@@ -171,17 +190,19 @@ class FreeShare(PerRequest):
             count * self.layer_token_bytes(mixer, deployment)
             for layer, count in distinct_layers(layers)
             for mixer in layer.mixers
-            if not isinstance(mixer, SharedCache)
+            if not isinstance(mixer, SharedCache | Recurrence)
+        )
+
+    def _state_bytes(self, layers: tuple[Layer, ...], deployment: Deployment) -> int:
+        return sum(
+            count * self.layer_state_bytes(mixer, deployment)
+            for layer, count in distinct_layers(layers)
+            for mixer in layer.mixers
+            if isinstance(mixer, Recurrence)
         )
 
 
-def unknown_cache(title: str, mixer: Mixer) -> PlannerError:
+def unknown_cache(title: str, mixer: Mixer, instead: str = "plan with engine minimum or transformers") -> PlannerError:
     """The refusal of a cache whose arithmetic is not known for the engine called *title*."""
     what = "latent attention" if isinstance(mixer, LatentAttention) else f"a {type(mixer).__name__} layer"
-    return PlannerError(
-        f"How {title} keeps the cache of {what} is not known here: plan with engine minimum or transformers."
-    )
-
-
-def _layer_counts(layers: tuple[Layer, ...]) -> Iterator[int]:
-    return (count for layer, count in distinct_layers(layers) if layer.mixers)
+    return PlannerError(f"How {title} keeps the cache of {what} is not known here: {instead}.")

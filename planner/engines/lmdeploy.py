@@ -1,12 +1,14 @@
 """LMDeploy's TurboMind: blocks of 64 tokens in a share of what weights leave free."""
 
-from planner.architecture import Architecture, Attention, LatentAttention, Mixer
+from planner.architecture import Architecture, Attention, LatentAttention, Mixer, Recurrence
 from planner.deployment import Deployment
+from planner.engines.base import Rank
 from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
 from planner.errors import PlannerError
 from planner.line_item import LineItem
 
+CONV = "conv"
 _PLAIN, _SIXTEEN_BIT = 0, 16
 
 
@@ -31,6 +33,19 @@ class Lmdeploy(FreeShare):
                 f"{value} were asked."
             )
 
+    def ranks(self, architecture: Architecture, deployment: Deployment) -> tuple[Rank, ...]:
+        """Refuses models that TurboMind does not serve: LMDeploy takes its PyTorch engine for these, whatever is asked.
+
+        Source: lmdeploy/turbomind/supported_models.py; lmdeploy/cli/serve.py, autoget_backend.
+        """
+        settings, kind = deployment.settings, architecture.model_type
+        if kind not in settings.rule("models"):
+            raise PlannerError(
+                f"LMDeploy {settings.version} serves {architecture.title} ({kind}) with its PyTorch engine, not "
+                "TurboMind, and its memory is not counted here: plan with engine vllm, sglang or minimum."
+            )
+        return super().ranks(architecture, deployment)
+
     def layer_token_bytes(self, mixer: Mixer, deployment: Deployment) -> int:
         """Keys and values of the rank's heads; quantised ones with a 16-bit scale and zero point a head and token.
 
@@ -48,6 +63,16 @@ class Lmdeploy(FreeShare):
                 return _head_bytes(width, deployment)
             case _:
                 raise unknown_cache(self.title, mixer)
+
+    def layer_state_bytes(self, mixer: Recurrence, deployment: Deployment) -> int:
+        """Convolutions of a kernel's width and recurrent states, both in the weights' 16 bits, of a rank's heads.
+
+        Source: src/turbomind/models/llama/GatedDeltaNetLayer.cc; lmdeploy/turbomind/turbomind.py, state_dtype.
+        """
+        if not deployment.settings.rule("states_in_pool"):
+            raise unknown_cache(f"LMDeploy {deployment.settings.version}", mixer, "ask for 0.15 or later")
+        rows = ((-(-state.rows // deployment.tensor_parallel), state) for state in mixer.states)
+        return sum(2 * number * (state.columns + (state.name == CONV)) for number, state in rows)
 
     def block_tokens(self, deployment: Deployment) -> int:
         tokens: int = deployment.settings.values["cache_block_seq_len"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from planner import presets
 from planner.architecture import Architecture
 from planner.bandwidth import parse_bandwidth
+from planner.catalogue.library_names import OLLAMA
 from planner.catalogue.native_files import converted_file
 from planner.deployment import CPU, MINIMUM, Deployment, Device, Workload
 from planner.draft_settings import draft_settings
@@ -20,6 +21,7 @@ from planner.engines import ENGINES, find_engine
 from planner.errors import PlannerError, UnknownName
 from planner.formats import QuantScheme
 from planner.inputs.format_choices import choose_cache, choose_weights, named_file, sixteen_bit, weights_in_name
+from planner.inputs.library_files import text_alone, without_towers
 from planner.inputs.model_files import load_model
 from planner.inputs.named_cards import choose_card, listed_cards
 from planner.records import dataclass
@@ -134,6 +136,9 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         choose_draft(choices, model, weights),
         draft_settings(data, choices.draft_model, choices.draft_tokens),
     )
+    settings = settle(data, engine, choices.engine_version, (*choices.set, *drafting))
+    if engine == OLLAMA and (alone := text_alone(model, weights)):
+        settings, file_note = without_towers(settings), f"{file_note} {alone}".strip()
     deployment = Deployment(
         device=min(cards, key=lambda card: card.memory_bytes),
         weights=weights,
@@ -148,7 +153,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         bandwidth_bytes_per_s=None if choices.bandwidth is None else parse_bandwidth(choices.bandwidth),
         replicas=choices.replicas,
         cards=cards if len(set(cards)) > 1 else (),
-        settings=settle(data, engine, choices.engine_version, (*choices.set, *drafting)),
+        settings=settings,
         overhead_bytes=None if choices.overhead is None else parse_bytes(choices.overhead, "overhead"),
         host_memory_bytes=None if of_machine else parse_bytes(choices.host_memory or "", "host_memory"),
         profile=None if choices.profile is None else _load_profile(choices.profile),

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from planner.catalogue.checkpoint_ids import identify
 from planner.catalogue.downloads import pulled
 from planner.errors import PlannerError
-from planner.inputs.choices import Choices
+from planner.inputs.choices import Choices, choose
 from planner.inputs.model_files import load_model
 from planner.launch import several
 from planner.launch.base import words_of
@@ -106,6 +106,26 @@ def taken_as(text: str, said: Choices) -> str:
             stored = "as published" if said.weights is None else f"in {said.weights}"
             return f"{shorten(value)} is taken as {said.model} {stored}, by its name."
     return ""
+
+
+def with_own_length(said: Choices) -> tuple[Choices, str]:
+    """*said* with the length that its engine takes where a command names none, and a sentence on it.
+
+    vLLM keeps room for one request of the model's whole length, or does not start; others take as much as they hold, of
+    which the usual part is planned.
+    """
+    chosen = choose(said)
+    limit, planned = chosen.architecture.max_position_embeddings, chosen.workload.context_tokens
+    if said.context is not None or limit is None or limit == planned:
+        return said, ""
+    names = "The command names no length"
+    if said.engine == "vllm":
+        return replace(said, context=limit), f"{names}: vLLM takes the model's, {limit:,} tokens, and so does the plan."
+    title = chosen.deployment.settings.title
+    return said, (
+        f"{names}: {title} takes up to the model's {limit:,} tokens as far as memory goes, and {planned:,} are "
+        "planned; --context asks for others."
+    )
 
 
 def _is_known(model: str) -> bool:

@@ -11,7 +11,7 @@ from planner.deployment import Deployment
 VARIABLES: Mapping[str, Mapping[str, str]] = {
     "vllm": {
         "pp_layer_partition": "VLLM_PP_LAYER_PARTITION",
-        "memory_profiler_estimate_cudagraphs": "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
+        "estimate_cudagraphs": "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
     },
     "sglang": {"pp_layer_partition": "SGLANG_PP_LAYER_PARTITION"},
 }

@@ -65,9 +65,13 @@ LARGE = ("max_num_batched_tokens", "kv_cache_memory_bytes")
 
 def launch(choices: Choices, chosen: Chosen) -> Launch:
     """The command with every option that the plan sets; what the plan leaves to vLLM is left to it here too."""
-    program = [*variables(chosen.deployment), "vllm", "serve"]
-    words = [*program, loaded(choices, chosen, SPELLING.made), *_options(choices, chosen)]
-    return Launch(text=shell(words), language="sh", notes=tuple(_notes(choices, chosen)))
+    deployment, model = chosen.deployment, loaded(choices, chosen, SPELLING.made)
+    program = [*variables(deployment), *STARTS[0]]
+    named = [model]
+    if not deployment.settings.rule("serves"):
+        program, named = [*variables(deployment), *STARTS[1]], ["--model", model]
+    text = shell([*program, *named, *_options(choices, chosen)], len(program))
+    return Launch(text=text, language="sh", notes=tuple(_notes(choices, chosen)))
 
 
 def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:

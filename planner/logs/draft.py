@@ -56,7 +56,9 @@ class Draft:
         known = self.failure
         is_better = known is not None and known.kind == kind and self.is_weak_failure and not is_weak
         if known is None or known.says_less_than(kind) or is_better:
-            closed = message.removesuffix('"') if message.count('"') % 2 else message
+            # An answer in JSON goes on with its other fields, and has its lines in one.
+            said = message.partition('","')[0].replace("\\n", " ")
+            closed = said.removesuffix('"') if said.count('"') % 2 else said
             self.failure, self.is_weak_failure = Failure(kind=kind, message=closed, line=line), is_weak
 
     def printed(self, rank: str) -> bool:

@@ -20,6 +20,7 @@ _RUNNER = options_of(
         "--parallel": "n_seq_max",
         "--flash-attn": "flash_attn",
         "--kv-cache-type": "cache_type_k",
+        "--ollama-engine": "ollama_engine",
     }
 )
 _ESTIMATES = {
@@ -44,6 +45,8 @@ _BUFFERS = {
 _WHERE = r"(?: (?:device|buffer|backend)=(?P<rank__>[^\s\"]{1,40}))?.{0,80}? size="
 _WANTED, _FREE = (_SIZE.format(name).removeprefix('"?') for name in ("main_memory", "main_memory_free"))
 _OUT_OF_MEMORY = r"(?=.{0,200}?(?:out of memory|unable to allocate|failed to allocate|signal: killed))"
+_PROCESS = r"(?:llama runner|llama-server) process has terminated"
+"""What it answers a request with too, as JSON."""
 _SPEAKS = (
     ("ollama", r"(?:^|\s)ollama(?:\[\d{1,9}\]|\.listener| *\|)|\.ollama[/\\]models|github\.com/ollama/"),
     (
@@ -65,8 +68,8 @@ PATTERNS = (
         _own(word, rf"\b{word}(?: version)?(?: is)?[ =:]{{1,3}}v?{VERSION}", is_weak=True)
         for word in ("ollama", "Ollama")
     ),
-    _own("terminated", rf"llama runner process has terminated: {_OUT_OF_MEMORY}", fails="memory"),
-    _own("terminated", r"llama runner process has terminated", fails="other"),
+    _own("terminated", rf"{_PROCESS}: {_OUT_OF_MEMORY}", fails="memory"),
+    _own("terminated", _PROCESS, fails="other"),
     _own("resource", r"model failed to load, this may be due to resource limitations", fails="other"),
     _own("requires", rf"model requires more system memory \({_WANTED}\) than is available", fails="main_memory"),
     _own("available", r"model requires more system memory .{3,40}? than is available \(" + _FREE),
@@ -85,7 +88,10 @@ PATTERNS = (
     ),
     _own("layers", r'layers\.split="?(?P<set__tensor_split>\d{1,4}(?:,\d{1,4}){1,15})"?(?!\S)'),
     *(
-        _own(words.split()[0], rf'source=(?:device|ggml)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name))
+        _own(
+            words.split()[0],
+            rf'source=(?:device|ggml|backend)\.go:\d{{1,6}} msg="{words}"{_WHERE}' + _SIZE.format(name),
+        )
         for name, words in _BUFFERS.items()
     ),
     _own("gpu", r'msg="gpu memory" id=(?P<rank__>\S{1,60}) .{0,120}? free=' + _SIZE.format("free")),

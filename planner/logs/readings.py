@@ -7,6 +7,8 @@ from planner.records import dataclass
 
 ALLOCATED = "failed_buffer"
 """Among a start's settings, and none of an engine's: what the memory that was not there was for."""
+LOCALAI = "localai"
+"""The same: that LocalAI runs the engine, which has its options in files of its own."""
 WEIGHTS, CACHE, COMPUTE = "model", "kv cache", "compute"
 """What that was, in llama.cpp's words."""
 LOADED, PROFILED, GRAPHS = "weights", "trial pass", "cuda graph"

@@ -26,6 +26,7 @@ SHORT = {
     "-ep": "enable_expert_parallel",
 }
 COMMAND = options_of(same_names(*SETTINGS) | SHORT)
+SERVE = options_of(same_names(*SETTINGS) | SHORT, positional="model")
 FIRST_ENGINE = "0.7.3"
 """The last release whose default was the first of vLLM's engines, which prints lines of its own."""
 MODELS_S = "0.21.0"
@@ -57,7 +58,7 @@ FORMAT = Format(
             pattern(
                 "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS",
                 rf"{before}VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="
-                rf"(?P<set__memory_profiler_estimate_cudagraphs>[01]){behind}",
+                rf"(?P<set__estimate_cudagraphs>[01]){behind}",
             )
             for before, behind in (("", r" .{0,400}?\bvllm serve "), (r"memory profiling is disabled \(", ""))
         ),
@@ -76,6 +77,12 @@ FORMAT = Format(
         pattern(
             "prefill",
             r"Chunked prefill is enabled with max_num_batched_tokens=<set__max_num_batched_tokens>",
+        ),
+        pattern("Starting", r"Starting to load model (?P<model__>[^\s.](?:\S{0,300}[^\s.])?)\.\.\.", is_weak=True),
+        pattern("LLM", r"\bLLM\((?P<pairs__>.*)", is_weak=True, pairs=ARGUMENTS),
+        *(
+            pattern(name, rf"^ {{1,16}}(?P<pairs__>{name} ?= ?[^=].{{0,200}}),? *$", is_weak=True, pairs=ARGUMENTS)
+            for name in ("model", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "max_num_seqs")
         ),
         pattern("took", r"Loading model weights took <weights__gib> Gi?B"),
         pattern("took", r"Model loading took <weights__gib> Gi?B"),
@@ -141,15 +148,20 @@ FORMAT = Format(
             r"--kv-cache-memory(?:-bytes)?=<largest_pool__bytes>` \(SIZE GiB\) to fully utilize",
         ),
         pattern("fit", r"--kv-cache-memory(?:-bytes)?=<suggested_pool__bytes>` \(SIZE GiB\) to fit in"),
+        pattern("Current", r"Current kv cache memory in use is <pool__gib> GiB"),
+        pattern("Current", r"Current kv cache memory in use is <pool__bytes> bytes"),
         pattern(
             "increasing",
             r"increasing --gpu-memory-utilization from <set__gpu_memory_utilization> to ",
         ),
         pattern("Estimated", r"Estimated CUDA graph memory: <graph_estimate__gib> GiB total"),
         pattern("pool", r"CUDA graph pool memory: <graphs__gib> GiB \(actual\)"),
+        # 0.10 prints what was free with all its digits, and no space before the second unit. A command has it exactly.
         pattern(
-            "Initial",
-            r"Initial free memory <free__gib> GiB, reserved <pool__gib> GiB memory for KV Cache",
+            "reserved",
+            r"Initial free memory <free__gib>\d* GiB, reserved (?P<set__kv_cache_memory_bytes><pool__gib> ?GiB) memory "
+            r"for KV Cache",
+            is_weak=True,
         ),
         pattern("Setting", r"Setting (?:attention|kv cache) block size to <block__tokens>"),
         pattern("Padding", r"Padding mamba page size by <state_padding__percent>%"),
@@ -175,7 +187,17 @@ FORMAT = Format(
             r"larger than the available KV cache memory \(<pool__gib> GiB\)",
             fails="request",
         ),
-        pattern("estimated", r"estimated maximum model length is <longest_start__tokens>", fails="request"),
+        *(
+            pattern(word, rf"{word} maximum model length(?: is|:) <longest_start__tokens>", fails="request")
+            for word in ("estimated", "Estimated")
+        ),
+        # As people write it down.
+        pattern(
+            "needed",
+            r"(?:max seq len \(<set__max_model_len>\), {1,4})?\(?<request__gib> GiB KV cache (?:is )?needed,? but only "
+            r"<pool__gib> GiB (?:is |are )?available",
+            fails="request",
+        ),
         pattern("No", r"No available memory for the cache blocks", fails="pool"),
         pattern(
             "startup",
@@ -204,7 +226,8 @@ FORMAT = Format(
         pattern("startup", r"Application startup complete", recovers=True),
         pattern("speculative_config", r"(?P<pairs__>\bmodel='[^']{1,300}', speculative_config=.*)", pairs=ARGUMENTS),
         pattern("engine", r"LLM engine \(v?<version__>\)", is_weak=True),
-        pattern("serve", r"vllm serve +(?:(?P<model__>[^\s-]\S{0,300}))?" + _REST, is_weak=True, pairs=COMMAND),
+        pattern("serve", r"vllm serve +(?P<model__>[^\s-]\S{0,300})" + _REST, is_weak=True, pairs=COMMAND),
+        pattern("serve", r"vllm serve +(?=-)" + _REST, is_weak=True, pairs=SERVE),
         pattern("entrypoints", r"vllm\.entrypoints\.\S{1,60}" + _REST, is_weak=True, pairs=COMMAND),
         pattern("openai", r"vllm-openai\S{0,80}" + _REST, is_weak=True, pairs=COMMAND),
         pattern("vllm", _VERSION_IN_TEXT, is_weak=True),

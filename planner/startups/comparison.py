@@ -15,12 +15,15 @@ from planner.records import dataclass
 from planner.settings.data import EngineSettings
 from planner.startups.buffers import predict_buffers
 from planner.startups.pools import POOL_ENGINES, predict_pools
-from planner.startups.prediction import Prediction, Predictions, ask, of_card, of_items
+from planner.startups.prediction import Prediction, Predictions, ask, exact, of_card, of_items
+from planner.tuning import SET_POOL
 from planner.units import format_bytes
 
 NOTHING = "the planner has no such figure"
 ADDED_UP = ("weights", "cache", "states", "cache_total")
 """llama.cpp's buffers that each device, and each of a model's caches, prints by itself."""
+LEAST = ("pool", "blocks", "pool_tokens", "concurrency", "suggested_pool", "largest_pool")
+"""Figures of which the smallest of all ranks decides."""
 MADE_OF_IT = "the card's size was worked out from it, so that it foretells nothing"
 IN_MAIN_MEMORY = "in main memory: only what lies on cards is predicted here"
 
@@ -87,7 +90,7 @@ def _ranks(start: Start, name: str) -> int:
 
 def _deciding(start: Start, name: str) -> Reading:
     """Of pools and what is free the smallest, of all else the largest; buffers of several cards are added up."""
-    is_least = "free" in name or name in ("pool", "blocks", "pool_tokens", "concurrency")
+    is_least = "free" in name or name in LEAST
     found = start.least(name) if is_least else start.most(name)
     assert found is not None
     if start.engine in LLAMA_CPP and name in ADDED_UP:
@@ -166,10 +169,11 @@ def _nothing(start: Start, chosen: Chosen) -> Predictions:
 def _vllm(start: Start, chosen: Chosen) -> Predictions:
     """From flags alone what takes memory and the pool; from the printed pool what follows from it."""
     found = ask(chosen)
-    return {**_taken(found, chosen), **_from_pool(start, chosen, found)}
+    taken = _taken(start, found, chosen)
+    return {**taken, **_from_pool(start, chosen, found, taken)}
 
 
-def _taken(found: Answer, chosen: Chosen) -> Predictions:
+def _taken(start: Start, found: Answer, chosen: Chosen) -> Predictions:
     device, share = chosen.deployment.device, chosen.deployment.settings.number("gpu_memory_utilization")
     room = room_bytes(found)
     spread = [sum(abs(getattr(i, end) - i.bytes) for i in found.items) for end in ("high_bytes", "low_bytes")]
@@ -186,8 +190,13 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     predictions["weights"] = of_items(weights)
     predictions["consumed"] = of_items([*weights, *(item for item in found.items if item.name == "non-torch memory")])
     predictions["card"] = card = of_card(device, device.memory_bytes)
-    low, value, high = (ceil(size * share) for size in (card.low, card.value, card.high))
+    printed = start.most("card")
+    rounding = 0 if printed is None else printed.step / 2
+    low, value, high = (ceil(size * share) for size in (card.low - rounding, card.value, card.high + rounding))
     predictions["budget"] = Prediction(value=value, low=low, high=high, basis=f"{share:g} of the card")
+    if (stated := chosen.deployment.settings.integer(SET_POOL)) is not None:
+        predictions["pool"] = exact(stated, f"{SET_POOL}, as it is set")
+        return {name: one for name, one in predictions.items() if one is not None}
     predictions["pool"] = Prediction(
         value=room,
         low=room - spread[0],
@@ -197,11 +206,13 @@ def _taken(found: Answer, chosen: Chosen) -> Predictions:
     return {name: one for name, one in predictions.items() if one is not None}
 
 
-def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
+def _from_pool(start: Start, chosen: Chosen, found: Answer, predicted: Predictions) -> Predictions:
     """Tokens, concurrency, blocks and refusals; between the two ends of a pool that is printed in rounded form."""
     pool = start.least("pool")
     if pool is None or pool.value <= 0:
-        ends, basis = (found, found, found), "from the flags alone, since no pool is printed"
+        room = predicted["pool"]
+        ends = (found, *(_with_pool(chosen, max(0, round(size))) for size in (room.low, room.high)))
+        basis = "from the flags alone, since no pool is printed"
     else:
         sizes = (int(pool.value), int(pool.value - pool.step // 2), int(pool.value + pool.step // 2))
         ends = (_with_pool(chosen, sizes[0]), _with_pool(chosen, sizes[1]), _with_pool(chosen, sizes[2]))
@@ -227,7 +238,7 @@ def _from_pool(start: Start, chosen: Chosen, found: Answer) -> Predictions:
 def _with_pool(chosen: Chosen, pool_bytes: int) -> Answer:
     """The plan with the pool stated: what the start printed for it follows, whatever the card."""
     settings: EngineSettings = chosen.deployment.settings
-    stated = replace(settings, values={**settings.values, "kv_cache_memory_bytes": pool_bytes})
+    stated = replace(settings, values={**settings.values, SET_POOL: pool_bytes})
     return ask(replace(chosen, deployment=replace(chosen.deployment, settings=stated, profile=None)))
 
 

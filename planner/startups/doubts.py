@@ -10,7 +10,7 @@ from planner.calibration import CalibrationProfile
 from planner.inputs.choices import Chosen
 from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import ALLOCATED, CACHE, Start
+from planner.logs.readings import ALLOCATED, CACHE, LOCALAI, Start
 from planner.startups.comparison import Compared
 from planner.startups.shortage import Stage, stage_of
 from planner.units import format_bytes
@@ -21,6 +21,10 @@ SAME_WEIGHTS = 0.7
 """Of the log's and the plan's weights the smaller is more of the larger where both mean one format and one split."""
 CACHE_RATIO = 1.8
 """A cache of half the bits holds up to twice the tokens, less what states and padding take."""
+SAME_POOL = 1.25
+"""Tokens or blocks of one pool, or beyond all that a plan has room for, differ by less where both mean the same."""
+MUCH_BESIDE = 0.2
+"""Of the card: more beside weights and cache than the most that is assumed is no start of the same model."""
 ALONE = "only what follows from the log's own figures is shown"
 
 
@@ -38,6 +42,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
         or _other_cache(start, chosen)
         or _other_cards(start, by_name.get("cache"))
         or _other_format(start, by_name.get("pool_tokens"))
+        or _other_pool(start, chosen, by_name.get("pool_tokens") or by_name.get("blocks"))
     )
 
 
@@ -143,6 +148,36 @@ def _other_format(start: Start, row: Compared | None) -> str:
     )
 
 
+def _other_pool(start: Start, chosen: Chosen, row: Compared | None) -> str:
+    """vLLM's printed pool holds other tokens, or blocks, than the plan's; or no runtime explains how many there are."""
+    if start.engine != "vllm" or row is None or not row.predicted or row.low is None or row.high is None:
+        return ""
+    pool = start.least("pool")
+    is_printed = pool is not None and pool.value > 0
+    is_same = row.value <= SAME_POOL * row.high and (
+        row.low <= SAME_POOL * row.value
+        if is_printed
+        else _beside(start, chosen, row.predicted, row.low - row.value)
+        <= MUCH_BESIDE * chosen.deployment.device.memory_bytes
+    )
+    if is_same:
+        return ""
+    holds = f"Its {_size(pool.value)} hold" if is_printed and pool is not None else "Its cache holds"
+    return (
+        f"{holds} {row.value:,} {row.unit} by the log and {row.predicted:,} by the plan, so the plan is of another "
+        f"model, format, card or release: give --weights, --kv-cache, --device or --engine-version as it was; {ALONE}."
+    )
+
+
+def _beside(start: Start, chosen: Chosen, planned: float, fewer: float) -> float:
+    """Bytes of so many *fewer* than the *planned* tokens or blocks, less what was loaded beyond the plan's weights."""
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    loaded = start.most("weights")
+    weights_bytes = sum(item.bytes for item in found.items if item.kind is Kind.WEIGHTS)
+    more_bytes = 0 if loaded is None else loaded.value - weights_bytes
+    return room_bytes(found) / planned * fewer - more_bytes
+
+
 def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:
     """Why no change is sure: by the plan, with what was measured, there is room for the cache."""
     if start.failure is None or start.failure.kind != "pool":
@@ -164,6 +199,20 @@ def went_on(start: Start) -> str:
     return (
         f"It started, and takes requests of up to {cut.value:,} tokens: a larger --cache-max-entry-count, or "
         "--quant-policy 8 with half the bytes a token, makes room for longer ones."
+    )
+
+
+def run_by_another(start: Start) -> str:
+    """Where the options of llama.cpp stand when LocalAI runs it.
+
+    Source: LocalAI's documentation, model configuration and the options of the llama.cpp backend.
+    """
+    if LOCALAI not in start.settings or start.engine != "llama_cpp":
+        return ""
+    return (
+        "LocalAI has these in the model's YAML file: gpu_layers for --n-gpu-layers, context_size for --ctx-size, batch "
+        "for --batch-size, cache_type_k and cache_type_v, flash_attention; and under options fit_params:true for --fit "
+        "on and parallel:1 for --parallel 1."
     )
 
 

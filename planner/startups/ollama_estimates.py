@@ -143,10 +143,10 @@ _KEEPS_WINDOWS = ("gemma3", "gemma3_text")
 def as_estimated(start: Start, chosen: Chosen) -> Start:
     """*start* with what Ollama lays on devices called an estimate, where llama.cpp has the model and prints nothing."""
     is_laid = any(source.startswith("device.go:") for source in start.sources)
-    deployment = chosen.deployment
+    settings = chosen.deployment.settings
     if start.engine != "ollama" or not is_laid or start.most("estimated_weights") is not None:
         return start
-    if own_engine(deployment.settings.version, chosen.architecture.model_type) is not None:
+    if own_engine(settings.version, chosen.architecture.model_type, settings.flag("ollama_engine")) is not None:
         return start
     return replace(start, readings=tuple(map(_estimated, start.readings)))
 

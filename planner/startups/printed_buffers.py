@@ -37,6 +37,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
         "flash_attn": "OLLAMA_FLASH_ATTENTION=1",
         "n_ubatch": "PARAMETER num_batch {}",
         "n_gpu_layers": "PARAMETER num_gpu {}",
+        "no_layers": "PARAMETER num_gpu 0",
     },
 }
 """By engine, what it is told by; what it has no option for is not suggested."""
@@ -46,12 +47,13 @@ _UNQUANTIZED = ("f16", "bf16", "f32", "")
 def buffer_changes(start: Start) -> Iterator[Try]:
     """What takes less of the buffer that failed; of each kind where the log does not say which it was."""
     part = _part(start)
+    parts = ((WEIGHTS, _weights), (CACHE, _cache), (COMPUTE, _compute))
+    every = [each for kind, found in parts if part in (kind, "") for each in found(start)]
     options = OPTIONS[start.engine]
-    for kind, found in ((WEIGHTS, _weights), (CACHE, _cache), (COMPUTE, _compute)):
-        if part in (kind, ""):
-            for name, words, value in found(start):
-                if name in options:
-                    yield change(words, options[name].format(value), starts=False)
+    known = [each for each in every if each[0] in options]
+    for name, words, value in known or [("no_layers", "All layers in main memory, which is much slower", "")]:
+        if name in options:
+            yield change(words, options[name].format(value), starts=False)
 
 
 def _part(start: Start) -> str:

@@ -9,11 +9,11 @@ from planner.calibration import CalibrationProfile
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, Chosen, choose
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import ALLOCATED, Failure, Readings, Start
+from planner.logs.readings import ALLOCATED, LOCALAI, Failure, Readings, Start
 from planner.records import dataclass
 from planner.startups.choices import Told, choices_from_log
 from planner.startups.comparison import Compared, compare
-from planner.startups.doubts import doubted, still_fits, went_on
+from planner.startups.doubts import doubted, run_by_another, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
@@ -76,13 +76,13 @@ def report_log(
         printed = _of_any_size(start, tries)
         tries = (*printed, *planned) if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
     in_main_memory = "" if chosen is None or doubt else spilled(start, told.choices, chosen.architecture, profile)
-    doubts = (doubt, unexplained, unmeasured, went_on(start), in_main_memory)
+    doubts = (doubt, unexplained, unmeasured, went_on(start), in_main_memory, run_by_another(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,
         version=start.version,
         model=shown_name(start),
-        settings={name: text for name, text in start.settings.items() if name != ALLOCATED},
+        settings={name: text for name, text in start.settings.items() if name not in (ALLOCATED, LOCALAI)},
         start=number,
         starts=len(found.starts),
         failure=start.failure,
@@ -90,7 +90,7 @@ def report_log(
         would_start=tries,
         profile=profile,
         choices=told.choices,
-        command=told.choices.command() if told.choices is not None else "",
+        command=told.choices.command() if told.choices is not None and chosen is not None else "",
         notes=(
             *filter(None, doubts),
             *told.notes,

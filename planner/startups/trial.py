@@ -107,7 +107,8 @@ class Failed:
             return None
         starts, option, longest = found.fits or says == ENGINE, self.option(changed), found.max_context_tokens
         shorter = replace(changed, context=longest) if option and longest and not starts else None
-        dropped = "" if option or change.startswith("Without") else self._dropped(changed)
+        is_other = changed.engine != self.choices.engine
+        dropped = "" if option or is_other or change.startswith("Without") else self._dropped(changed)
         return Try(
             change=f"{change}, without {dropped}" if dropped else change,
             option=option,
@@ -122,7 +123,9 @@ class Failed:
         )
 
     def option(self, changed: Choices) -> str:
-        """What the engine's command has with *changed* that it has not before."""
+        """What the engine's command has with *changed* that it has not before; another engine has its own command."""
+        if changed.engine != self.choices.engine:
+            return ""
         after, old = (launch(each, choose(each, self.architecture)) for each in (changed, self.choices))
         if after is None or old is None:
             return ""

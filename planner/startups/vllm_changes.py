@@ -6,11 +6,13 @@ from planner.advice import fixes
 from planner.answers.answer import Answer
 from planner.engines.vllm.options import options
 from planner.inputs.choices import Choices, choose
-from planner.logs.readings import Start
+from planner.logs.readings import ALLOCATED, GRAPHS, Start
 from planner.startups.larger_shares import Change, named_share
+from planner.startups.printed_figures import graph_requests
+from planner.startups.set_pools import most_pool_bytes, pool_changes, size_planned, smaller_pool
 from planner.startups.shortage import free_share, share_below, shortage_bytes
 from planner.startups.trial import ENGINE, PLANNER, Failed, card_of
-from planner.tuning import SEQUENCES, UTILISATIONS, with_setting
+from planner.tuning import SEQUENCES, SET_POOL, UTILISATIONS, pool_words, rounded_pool, with_setting
 from planner.units import GIB, format_bytes
 
 STEPS = (8192, 4096, 2048, 1024, 512)
@@ -33,7 +35,8 @@ def vllm_changes(start: Start, failed: Failed, before: Answer) -> Iterator[Chang
     memory_bytes = card or before.memory_bytes
     context_bytes = settings.rule("context_at_start_gib")["high"] * GIB
     limit = (free or memory_bytes - context_bytes) / memory_bytes
-    for higher in UTILISATIONS:
+    yield from pool_changes(start, failed, before)
+    for higher in () if size_planned(failed) else UTILISATIONS:
         if share < higher <= limit:
             yield "share", f"{higher:g} of the card instead of {share:g}", PLANNER, _with_share(failed, higher)
     asked = settings.integer("max_num_seqs")
@@ -41,18 +44,25 @@ def vllm_changes(start: Start, failed: Failed, before: Answer) -> Iterator[Chang
         if asked is None or number < asked:
             requests = "1 request" if number == 1 else f"{number} requests"
             yield "sequences", f"At most {requests} at once", PLANNER, _with_sequences(failed, number)
-    if settings.flag("memory_profiler_estimate_cudagraphs") and not settings.flag("enforce_eager"):
+    if settings.flag("estimate_cudagraphs") and not settings.flag("enforce_eager"):
         eager = with_setting(failed.choices, "enforce_eager", "true")
         yield "eager", "Without CUDA graphs, which is slower", PLANNER, eager
         if start.most("graph_estimate") is not None:
-            uncounted = with_setting(failed.choices, "memory_profiler_estimate_cudagraphs", "false")
+            uncounted = with_setting(failed.choices, "estimate_cudagraphs", "false")
             yield "estimate_graphs", UNCOUNTED, PLANNER, uncounted
 
 
 def free_share_changes(start: Start, failed: Failed) -> Iterator[Change]:
-    """The share that is free when the engine starts."""
+    """The share that is free when the engine starts; a cache whose size is set has to fit into what is free too."""
     if lower := free_share(start):
         lowered, words = _with_share(failed, lower), f"{lower:g} of the card, which is free"
+        size, before = size_planned(failed), failed.ask(lowered)
+        if size is not None:
+            most = rounded_pool(most_pool_bytes(start, before), up=False)
+            if most < size:
+                lowered, words = with_setting(lowered, SET_POOL, most), f"{words}, and {pool_words(most, size)}"
+            else:
+                words = f"{words}: the cache stays as large as it is set"
         yield "share", words, PLANNER, lowered
         if not failed.fits(lowered):
             for fix in fixes(lowered, failed.architecture, failed.ask(lowered), tunes=False):
@@ -65,11 +75,17 @@ def beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[C
     name, share, whole = named_share(failed)
     card, missing = start.most("card"), shortage_bytes(start)
     card_bytes = before.memory_bytes if card is None else card.value
-    if missing is not None:
+    if failed.choices.engine == "vllm" and size_planned(failed):
+        yield from smaller_pool(start, failed)
+    elif missing is not None:
         lower = share_below(share - missing / card_bytes - MARGIN)
         room = format_bytes(round((share - lower) * card_bytes))
         words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
         yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
+    if failed.choices.engine == "sglang" and start.settings.get(ALLOCATED) == GRAPHS:
+        number = graph_requests(start)
+        changed = with_setting(failed.choices, "cuda_graph_max_bs", number)
+        yield "graphs", f"CUDA graphs for {number} requests at most", PLANNER, changed
     if failed.choices.engine != "vllm":
         return
     settings = choose(failed.choices, failed.architecture).deployment.settings

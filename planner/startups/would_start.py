@@ -13,11 +13,12 @@ from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 from planner.startups.larger_shares import Change, larger_shares
+from planner.startups.printed_changes import whole_blocks
 from planner.startups.printed_pools import freed_words, taken_by_others
 from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
 from planner.startups.vllm_changes import beside_the_share, free_share_changes, smaller_step, vllm_changes
-from planner.tuning import SHARES, with_setting, without_settings
+from planner.tuning import SET_POOL, SHARES, with_setting, without_settings
 from planner.units import MIB, parse_bytes
 from planner.weights import identity
 
@@ -52,7 +53,9 @@ def would_start(
     tried: dict[str, Try] = {}
     for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
-        if (known is None or not (known.starts or is_unknown)) and not failed.is_idle(changed, before):
+        # A share that decides nothing but whether the engine starts at all leaves every figure as it was.
+        is_idle = start.failure.kind != "free" and failed.is_idle(changed, before)
+        if (known is None or not (known.starts or is_unknown)) and not is_idle:
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
                 tried[kind] = _perhaps(found) if is_unknown else found
@@ -144,8 +147,8 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         said, most = f"{estimate.value:,} tokens, as the engine says", int(estimate.value)
         yield "estimate", said, ENGINE, replace(choices, context=most)
     elif choices.engine in PRINTS_HELD and held is not None and start.failure and start.failure.kind == "request":
-        said, most = f"{held.value:,} tokens, which its cache holds", int(held.value)
-        yield "estimate", said, ENGINE, replace(choices, context=most)
+        most = whole_blocks(start, int(held.value))
+        yield "estimate", f"{most:,} tokens, which its cache holds", ENGINE, replace(choices, context=most)
     # Above its own figure the engine would refuse again.
     if (longest := before.max_context_tokens) and longest < before.context_tokens and longest <= most:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
@@ -163,6 +166,8 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         added = {text.partition("=")[0] for text in set(changed.set) - set(choices.set)}
         is_placement = not added.isdisjoint(PLACEMENT)
         is_idle = failed.peaks_with_a_prompt() and "max_num_seqs" in added
+        # A larger pool than what was free allows is none: vllm_changes has that.
+        is_idle = is_idle or added == {SET_POOL}
         if changed.context == choices.context and not (is_placement or is_idle) and _is_larger(changed, before):
             yield fix.change, fix.change, PLANNER, changed
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.answers.answer import Answer, answer
-from planner.architecture import Architecture
+from planner.architecture import Architecture, StateTensor
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, choose
 from planner.units import GIB, MIB
@@ -136,10 +136,51 @@ def test_what_they_cannot_do_is_one_sentence(engine: str, options: dict[str, Any
         ask(DENSE, engine, **options)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_states_are_refused(engine: str) -> None:
-    with pytest.raises(PlannerError, match="a Recurrence layer is not known here"):
-        ask(model(layer(attention()), layer(state())), engine)
+@pytest.mark.parametrize(
+    ("engine", "version", "instead"),
+    [("tensorrt_llm", "1.2", "minimum"), ("lmdeploy", "0.14", "ask for 0.15 or later")],
+)
+def test_states_are_refused(engine: str, version: str, instead: str) -> None:
+    with pytest.raises(PlannerError, match=f"a Recurrence layer is not known here: .*{instead}"):
+        ask(model(layer(attention()), layer(state())), engine, engine_version=version)
+
+
+def test_lmdeploy_s_states_lie_in_the_pool() -> None:
+    """A state of 1,000 elements and a convolution of 100 rows and a kernel of 4, of which 3 wait, in 2 bytes: 2,800.
+
+    A request of 1,000 tokens takes 16 blocks of 64 tokens of 512 bytes beside it.
+    """
+    conv = StateTensor(name="conv", rows=100, columns=3)
+    mixer = replace(state(), states=(*state().states, conv))
+    found = ask(model(layer(attention()), layer(mixer)), "lmdeploy", "max_batch_size=9999", engine_version="0.16")
+    assert found.kv_request_bytes == 16 * 64 * 512 + 2_800
+    assert found.report is not None
+    blocks = (found.report.pool_bytes - 2_800) // (64 * 512)
+    assert found.report.num_blocks == blocks
+    assert found.report.max_concurrency == pytest.approx(found.report.pool_bytes / found.kv_request_bytes, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "is_served"),
+    [
+        ("gemma-3-27b", "0.16", False),
+        ("mistral-7b-v0.3", "0.13", True),
+        ("mistral-7b-v0.3", "0.14", False),
+        ("qwen2-vl-7b", "0.14", False),
+        ("qwen2-vl-7b", "0.16", True),
+        ("qwen3-8b", "0.7", False),
+        ("qwen3.5-27b", "0.16", True),
+    ],
+)
+def test_what_turbomind_does_not_serve_is_refused(name: str, version: str, is_served: bool) -> None:
+    """LMDeploy would take its PyTorch engine, by its tables of 0.13.0, 0.14.0 and 0.16.0."""
+    choices = Choices(model=name, device="h200-sxm", engine="lmdeploy", engine_version=version, context=1_000)
+    chosen = choose(choices)
+    if is_served:
+        answer(chosen.architecture, chosen.deployment, chosen.workload)
+        return
+    with pytest.raises(PlannerError, match="with its PyTorch engine, not TurboMind,"):
+        answer(chosen.architecture, chosen.deployment, chosen.workload)
 
 
 def test_latents_were_expanded_before_0_12_2() -> None:

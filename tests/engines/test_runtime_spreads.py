@@ -11,9 +11,14 @@ ENGINES = ("vllm", "sglang", "tensorrt_llm", "lmdeploy", "llama_cpp", "ik_llama_
 CARDS = ("rtx-4090", "h100-sxm", "mi300x", "arc-pro-b60", "dgx-spark", "m4-max-128gb")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("card", CARDS)
-@pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-27b"])
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        *((engine, "llama-3.1-8b") for engine in ENGINES),
+        *((engine, "gemma-3-27b") for engine in ENGINES if engine != "lmdeploy"),
+    ],
+)
 def test_each_assumed_item_has_a_low_and_a_high_end(engine: str, card: str, model: str) -> None:
     chosen = choose(Choices(model=model, device=card, engine=engine, context=8_192))
     found = answer(chosen.architecture, chosen.deployment, chosen.workload)
@@ -57,8 +62,8 @@ def test_vllm_keeps_its_share_beside_a_desktop_or_does_not_start() -> None:
     assert usual.fits
     greedy = plan_on_a_display("vllm", "gpu_memory_utilization=0.99")
     assert greedy.report is not None
-    # 1,570 of 24,217 MiB are 6.5%.
+    # 1,570 and 338 of 24,217 MiB are 7.9%.
     assert greedy.report.refusals == (
-        "vLLM would refuse to start: a desktop takes about 0.29 GiB of the card, and gpu_memory_utilization = 0.99 "
-        "asks for more than is left; 0.93 starts beside any.",
+        "vLLM would refuse to start: gpu_memory_utilization = 0.99 asks for more than is free of a card that shows a "
+        "desktop, which takes about 0.29 GiB, beside a context of 0.33 GiB or more; 0.92 starts beside any.",
     )

@@ -5,7 +5,7 @@ import pytest
 from planner.answers.answer import Answer, answer
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, choose
-from planner.launch import launch
+from planner.launch import launch, parse_launch
 from planner.line_item import Kind
 from planner.tuning import tunings
 from planner.units import GIB
@@ -79,3 +79,15 @@ def test_steps_are_offered_by_releases_that_have_them(version: str, is_offered: 
     choices = asked(version, context=131_072)
     found = dict(tunings(choices, choose(choices).architecture))
     assert ("enable_chunked_prefill" in found) is is_offered
+
+
+@pytest.mark.parametrize(("version", "begins"), [("0.5.1", "python -m vllm.entrypoints"), ("0.5.2", "vllm serve ")])
+def test_the_program_of_each_release(version: str, begins: str) -> None:
+    choices = asked(version, context=4_096)
+    chosen = choose(choices)
+    written = launch(choices, chosen)
+    assert written is not None
+    assert written.text.startswith(begins)
+    assert "meta-llama/Meta-Llama-3-8B" in written.text
+    read = parse_launch("vllm", written.text, Choices(model="", memory="79.15GiB", engine_version=version))
+    assert choose(read).architecture.name == chosen.architecture.name

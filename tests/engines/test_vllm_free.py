@@ -41,8 +41,22 @@ def test_what_makes_it_start_is_the_usual_share() -> None:
     assert found[0].enough
 
 
-def test_a_pool_that_is_given_asks_for_no_share() -> None:
-    assert ask(asked("l4", "gpu_memory_utilization=1", "kv_cache_memory_bytes=2GiB")).fits
+@pytest.mark.parametrize("version", ["0.10.2", "0.20.0", "0.27.1", "0.32.0"])
+@pytest.mark.parametrize(
+    ("display", "share", "starts"), [(False, "0.99", False), (True, "0.98", False), (False, "0.98", True)]
+)
+def test_a_pool_that_is_given_asks_for_its_share_as_well(version: str, display: bool, share: str, starts: bool) -> None:
+    """Of an L4's 22.03 GiB a context takes 0.33 and a desktop 0.29: 0.98 leaves 0.44, enough for one of the two.
+
+    NVIDIA/xr-ai#462 and #519 set both and lower the share until it starts.
+    """
+    settings = (f"gpu_memory_utilization={share}", "kv_cache_memory_bytes=2GiB")
+    choices = asked("l4", *settings, version=version, display=display)
+    found = ask(choices)
+    assert found.fits is starts
+    if not starts:
+        (freed, *_) = (fix for fix in fixes(choices, choose(choices).architecture, found) if fix.enough)
+        assert freed.choices.set == ("kv_cache_memory_bytes=2GiB",)
 
 
 @pytest.mark.parametrize(

@@ -236,3 +236,32 @@ def test_the_first_words_of_an_option_are_it() -> None:
 )
 def test_what_a_benchmark_or_a_program_around_the_engine_loads(log: str, model: str) -> None:
     assert read_log(log).starts[0].model == model
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "vllm serve --tensor-parallel-size 2 Qwen/Qwen3-8B",
+        "vllm serve --trust-remote-code --tensor_parallel_size=2 --gpu_memory_utilization=0.98  Qwen/Qwen3-8B",
+        "CUDA_VISIBLE_DEVICES=0,1 vllm serve -tp 2 --enforce-eager Qwen/Qwen3-8B --port 8000",
+        'llm = LLM(model="Qwen/Qwen3-8B", tensor_parallel_size=2)',
+        'llm = LLM(\n    model="Qwen/Qwen3-8B",\n    tensor_parallel_size=2,\n)',
+    ],
+)
+def test_a_model_behind_the_options_or_in_python(command: str) -> None:
+    (start,) = read_log(f"{command}\nValueError: No available memory for the cache blocks.\n").starts
+    assert start.model == "Qwen/Qwen3-8B"
+    assert start.settings["tensor_parallel_size"] == "2"
+
+
+def test_a_refusal_as_people_write_it_down() -> None:
+    (start,) = read_log(
+        "To serve at least one request with max seq len (131072), 14.0 GiB KV cache needed but only 13.48 GiB "
+        "available. Estimated maximum model length: 126208."
+    ).starts
+    assert start.failure is not None
+    assert start.failure.kind == "request"
+    assert [(row.name, row.unit) for row in start.readings] == [
+        *(("request", "bytes"), ("pool", "bytes"), ("longest_start", "tokens"))
+    ]
+    assert start.named("longest_start")[0].value == 126_208

@@ -304,3 +304,27 @@ def test_graphs_that_vllm_expects_to_be_larger_than_what_is_short_are_not_counte
     small = "INFO 08-19 [gpu_model_runner.py:6936] Estimated CUDA graph memory: 0.65 GiB total\n"
     short = "INFO [gpu_worker.py:298] Available KV cache memory: -2.77 GiB\n"
     assert "--enforce-eager" not in options(small + short + NO_BLOCKS)
+
+
+def test_ollama_s_answer_to_a_request_is_ollama_s_and_read_to_its_end() -> None:
+    """Its JSON has llama.cpp's lines in one string; of their options only its own are named."""
+    found = report(
+        '{"error":{"message":"llama-server process has terminated: exit status 1: cudaMalloc failed: out of memory\\n'
+        "alloc_tensor_range: failed to allocate CUDA0 buffer of size 5064192000\\nerror loading model: unable to "
+        'allocate CUDA0 buffer","type":"api_error","param":null,"code":null}}'
+    )
+    assert found.engine == "ollama"
+    assert found.failure is not None
+    assert found.failure.message.endswith("error loading model: unable to allocate CUDA0 buffer")
+    assert [one.option for one in found.would_start] == ["PARAMETER num_gpu 0"]
+
+
+def test_where_localai_has_llama_cpp_s_options_is_said() -> None:
+    found = report(
+        'ERROR Failed to load model modelID="qwen3-coder-30b-a3b-instruct"\n'
+        "  Error: ggml_backend_cuda_buffer_type_alloc_buffer: allocating 17524.43 MiB on device 0: cudaMalloc failed: "
+        "out of memory; alloc_tensor_range: failed to allocate CUDA0 buffer of size 18375698432\n"
+    )
+    assert found.engine == "llama_cpp"
+    assert "gpu_layers for --n-gpu-layers, context_size for --ctx-size" in " ".join(found.notes)
+    assert "localai" not in found.settings

@@ -281,7 +281,6 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, capsys: pytest.Capt
         ("vllm", [1, 2]),
         ("sglang", [1, 2]),
         ("tensorrt_llm", [1, 2, 5]),
-        ("lmdeploy", [1, 2, 5]),
         ("llama_cpp", [1]),
     ],
 )

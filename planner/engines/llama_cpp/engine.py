@@ -156,12 +156,25 @@ class Ollama(LlamaCpp):
     name = "ollama"
 
     def follow(self, architecture: Architecture, deployment: Deployment, context_tokens: int) -> Deployment:
-        """With flash attention as its own engine has it by itself, where that computes the model."""
+        """With the defaults and caches of its own engine, where that computes the model: all requests share them, a
+        batch is one step, and logits are those of each request's last token.
+
+        Source: github.com/ollama/ollama, kvcache/causal.go, kvcache/recurrent.go, runner/ollamarunner/runner.go.
+        """
         settings = deployment.settings
-        if "flash_attn" in settings.given:
-            return deployment
-        own = own_engine(settings.version, architecture.model_type)
+        own = own_engine(settings.version, architecture.model_type, settings.flag("ollama_engine"))
         if own is None:
             return deployment
-        values = {**settings.values, "flash_attn": "on" if own.flash_attn else "off"}
-        return replace(deployment, settings=replace(settings, values=values))
+        values = {**settings.values, "n_ubatch": settings.values["n_batch"]}
+        if "flash_attn" not in settings.given:
+            values["flash_attn"] = "on" if own.flash_attn else "off"
+        rules = {
+            **settings.rules,
+            "window_extra": "n_batch",
+            "window_memory": own.window_tokens,
+            "kept_states": own.states,
+            "streams": False,
+            "outputs": "slots",
+            "context_padding": {"off": 32, "on": 256},
+        }
+        return replace(deployment, settings=replace(settings, values=values, rules=rules))

@@ -17,7 +17,8 @@ MAX_SEQUENCES = 256
 class Options:
     """What the arithmetic needs of the settings. *padding* is what cells come in multiples of.
 
-    *window_extra_tokens* are the cells of a window beside the window itself, ``None`` where windows keep every token.
+    *window_extra_tokens* are the cells of a window beside the window itself, ``None`` where windows keep every token;
+    *window_memory_tokens* is what it keeps at least.
     *states* is how often each recurrent state is kept a slot.
     """
 
@@ -28,6 +29,7 @@ class Options:
     padding: int
     has_streams: bool
     window_extra_tokens: int | None
+    window_memory_tokens: int
     drafts: bool
     states: int
 
@@ -44,9 +46,11 @@ class Options:
     def window_cells(self, window_tokens: int, slots: int) -> int:
         """Cells that a window of so many tokens has at most, where *slots* share its cache.
 
-        cells = pad(window · slots + n_ubatch). Source: src/llama-kv-cache-iswa.cpp.
+        cells = pad(window · slots + n_ubatch), the window no smaller than what is remembered.
+        Source: src/llama-kv-cache-iswa.cpp.
         """
-        return padded(window_tokens * slots + (self.window_extra_tokens or 0), self.padding)
+        kept = max(window_tokens, self.window_memory_tokens)
+        return padded(kept * slots + (self.window_extra_tokens or 0), self.padding)
 
     def cells(self, tokens: int, requests: int) -> int:
         """Cells that a step looks at: those of one slot, or of all where they share."""
@@ -86,8 +90,9 @@ def options(deployment: Deployment) -> Options:
         padding=settings.rule("context_padding")["on" if flash_attn else "off"],
         has_streams=settings.rule("streams"),
         window_extra_tokens={"n_batch": n_batch, "n_ubatch": n_ubatch}[extra] if has_window_cache else None,
+        window_memory_tokens=settings.rule("window_memory"),
         drafts=drafts,
-        states=1 + (settings.values["spec_draft_n_max"] if drafts else 0),
+        states=settings.rule("kept_states") + (settings.values["spec_draft_n_max"] if drafts else 0),
     )
 
 

@@ -111,7 +111,7 @@ class Vllm(PerRequest):
         if settings.integer("num_gpu_blocks_override") is not None:
             return "num_gpu_blocks_override is the whole pool; the rest is not used"
         memory, share = format_bytes(deployment.device.memory_bytes), settings.number("gpu_memory_utilization")
-        graphs = "" if settings.flag("memory_profiler_estimate_cudagraphs") else ", CUDA graphs"
+        graphs = "" if settings.flag("estimate_cudagraphs") else ", CUDA graphs"
         return f"gpu_memory_utilization {share:g} of {memory}; the context{graphs} and other processes live in the rest"
 
     def report(

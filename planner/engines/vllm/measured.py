@@ -39,7 +39,7 @@ def measured_items(start: Start, deployment: Deployment, rank: Rank, weights_byt
     known = _printed(start, _loaded_bytes(start, weights_bytes))
     wanted = [ACTIVATIONS, NON_TORCH]
     settings = deployment.settings
-    if settings.flag("memory_profiler_estimate_cudagraphs") and not settings.flag("enforce_eager"):
+    if settings.flag("estimate_cudagraphs") and not settings.flag("enforce_eager"):
         wanted.append(GRAPHS)
     items = [_item(name, known[name], "printed") for name in wanted if name in known]
     extra_bytes = _loaded_bytes(start, weights_bytes) - weights_bytes

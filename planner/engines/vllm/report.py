@@ -209,28 +209,32 @@ def _unchunked(deployment: Deployment, context_tokens: int) -> list[str]:
 
 
 def _unfree(deployment: Deployment) -> list[str]:
-    """vLLM asks for its whole share to be free when it starts, whoever holds the rest."""
+    """vLLM asks for its whole share to be free when it starts, whoever holds the rest, and however its pool is set.
+
+    Source: vllm/v1/worker/utils.py, request_memory; vllm/v1/worker/gpu_worker.py of 0.10.2 to 0.33.0, init_device.
+    """
     settings, desktop, memory_bytes = deployment.settings, deployment.desktop, deployment.device.memory_bytes
-    share = settings.number("gpu_memory_utilization")
-    if settings.integer("kv_cache_memory_bytes") is not None:
+    share, context = settings.number("gpu_memory_utilization"), settings.rule("context_at_start_gib")
+    low, high = context["low"] * GIB, context["high"] * GIB
+    if desktop is None and (deployment.overhead_bytes is not None or deployment.device.unified):
         return []
+    if memory_bytes * (1 - share) >= low + (0 if desktop is None else desktop.bytes):
+        return []
+    asks = f"vLLM would refuse to start: gpu_memory_utilization = {share:g} asks for more than is free of"
     if desktop is None:
-        context = settings.rule("context_at_start_gib")
-        is_stated = deployment.overhead_bytes is not None
-        if is_stated or deployment.device.unified or memory_bytes * (1 - share) >= context["low"] * GIB:
-            return []
-        most = floor(100 * (1 - context["high"] * GIB / memory_bytes)) / 100
-        return [
-            f"vLLM would refuse to start: gpu_memory_utilization = {share:g} asks for more than is free of an empty "
-            f"card, whose context has taken {context['low']:g} GiB or more by then; {max(0, most):g} starts."
-        ]
-    if memory_bytes - desktop.bytes >= memory_bytes * share:
-        return []
-    most = max(0, (memory_bytes - desktop.high_bytes) * 100 // memory_bytes) / 100
+        most = _share_beside(high, memory_bytes)
+        by_then = f"whose context has taken {context['low']:g} GiB or more by then"
+        return [f"{asks} an empty card, {by_then}; {most:g} starts."]
+    most = _share_beside(low + desktop.high_bytes, memory_bytes)
     return [
-        f"vLLM would refuse to start: a desktop takes about {format_bytes(desktop.bytes)} of the card, and "
-        f"gpu_memory_utilization = {share:g} asks for more than is left; {most:g} starts beside any."
+        f"{asks} a card that shows a desktop, which takes about {format_bytes(desktop.bytes)}, beside a context of "
+        f"{context['low']:g} GiB or more; {most:g} starts beside any."
     ]
+
+
+def _share_beside(taken_bytes: float, memory_bytes: int) -> float:
+    """The largest share, in hundredths, that *taken_bytes* leave."""
+    return max(0, floor(100 * (1 - taken_bytes / memory_bytes))) / 100
 
 
 def _notes(found: Grouping, deployment: Deployment) -> list[str]:

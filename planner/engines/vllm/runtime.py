@@ -176,7 +176,7 @@ def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options)
     """The estimate that is taken from the pool: some hundred KiB a layer for every graph that will be captured."""
     settings, device = deployment.settings, deployment.device
     captures = device.vendor in GRAPH_VENDORS and not settings.flag("enforce_eager")
-    if not captures or not settings.flag("memory_profiler_estimate_cudagraphs"):
+    if not captures or not settings.flag("estimate_cudagraphs"):
         return
     graphs = settings.rule("graphs")[runner(architecture, deployment)]
     layers = max(stage_layers(architecture, deployment))
