@@ -14,7 +14,7 @@ from planner.catalogue.native_files import weight_bits
 from planner.catalogue.quality import quality_words
 from planner.deployment import CPU, MAX_PARALLEL, MINIMUM, Device
 from planner.engines import ENGINES, find_engine
-from planner.engines.llama_cpp.options import is_placed
+from planner.engines.llama_cpp.options import PLACEMENT, is_placed
 from planner.errors import PlannerError
 from planner.fit import over_cards
 from planner.inputs.choices import Choices, choose, choose_cards
@@ -23,7 +23,7 @@ from planner.launch import LAUNCHERS, settable
 from planner.records import dataclass
 from planner.search import largest
 from planner.tried_formats import MADE_WHILE_LOADING
-from planner.tuning import larger_pool, tunings, with_setting
+from planner.tuning import larger_pool, tunings, with_setting, without_settings
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
@@ -105,6 +105,8 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
     yield from _smaller_weights(choices, architecture, reads_gguf)
     if fitted:
         yield fitted
+    elif reads_gguf and not before.on_cpu and before.deciding.spare_bytes < 0:
+        yield _placed_anew(choices, architecture)
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:
         yield from _more_cards(choices, architecture, before)
@@ -149,17 +151,27 @@ def as_fit_chooses(choices: Choices, architecture: Architecture) -> tuple[str, C
     settings = deployment.settings
     if deployment.on_cpu or is_placed(settings) or (settings.values["fit"] is False and "fit" in settings.given):
         return None
-    margin_bytes = settings.integer("fit_target") or 0
+    change, changed = _placed(choices, architecture)
+    return f"{change}, as --fit would choose", changed
+
+
+def _placed_anew(choices: Choices, architecture: Architecture) -> tuple[str, Choices]:
+    """Where the user placed layers or experts: other places, as --fit would have chosen them."""
+    return _placed(without_settings(choices, *PLACEMENT), architecture)
+
+
+def _placed(choices: Choices, architecture: Architecture) -> tuple[str, Choices]:
+    """Layers or experts in main memory, until the margin that --fit keeps is left on the card."""
+    deployment = choose(choices, architecture).deployment
+    margin_bytes = deployment.settings.integer("fit_target") or 0
     if deployment.pipeline_parallel > 1:
-        change, changed = over_cards(choices, architecture, margin_bytes)
-        return f"{change}, as --fit would choose", changed
+        return over_cards(choices, architecture, margin_bytes)
 
     def leaves_room(changed: Choices) -> bool:
         chosen = choose(changed, architecture)
         return budget_for(prepare(architecture, chosen.deployment), chosen.workload).free_bytes >= margin_bytes
 
-    change, changed = offload(choices, architecture, leaves_room)
-    return f"{change}, as --fit would choose", changed
+    return offload(choices, architecture, leaves_room)
 
 
 def offload(

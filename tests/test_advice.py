@@ -134,3 +134,26 @@ def test_llama_cpp_moves_experts_or_layers_to_main_memory_as_fit_would() -> None
         assert answer(chosen.architecture, chosen.deployment, chosen.workload).free_bytes >= 2**30
         more = choose(replace(fix.choices, set=(f"{name}={int(number) + step}",)))
         assert answer(more.architecture, more.deployment, more.workload).free_bytes < 2**30
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "name"),
+    [
+        ("qwen3-30b-a3b", ("n_gpu_layers=99", "n_cpu_moe=30"), "n_cpu_moe"),
+        ("qwen3-30b-a3b", ("n_gpu_layers=99",), "n_cpu_moe"),
+        ("qwen3-14b", ("n_gpu_layers=99",), "n_gpu_layers"),
+    ],
+)
+def test_layers_that_the_user_placed_are_placed_anew(model: str, settings: tuple[str, ...], name: str) -> None:
+    """-ngl 99 stands in most commands: it fits with fewer layers, or experts of more, as --fit would have chosen."""
+    choices = Choices(
+        model=model, weights="q4_k_m", device="rtx-4070-laptop", engine="llama_cpp", context=32_768, set=settings
+    )
+    chosen = choose(choices)
+    found = fixes(choices, chosen.architecture, answer(chosen.architecture, chosen.deployment, chosen.workload))
+    (placed,) = [fix for fix in found if f"({name}=" in fix.change]
+    assert placed.enough
+    alone = replace(choices, set=())
+    bare = choose(alone)
+    unplaced = fixes(alone, bare.architecture, answer(bare.architecture, bare.deployment, bare.workload))
+    assert placed.change in {fix.change.removesuffix(", as --fit would choose") for fix in unplaced}

@@ -10,7 +10,13 @@ from planner.toml_tables import TomlTables
 # Are read as a whole: they have values before a first table, if there is one.
 WHOLE = {
     preset_files.PRESETS / name
-    for name in ("example_prices.toml", "paging.toml", "ollama_releases.toml", "vllm_releases.toml")
+    for name in (
+        "example_prices.toml",
+        "paging.toml",
+        "ollama_releases.toml",
+        "sglang_releases.toml",
+        "vllm_releases.toml",
+    )
 }
 CUT = sorted({*preset_files.PRESETS.glob("*.toml"), *(preset_files.PRESETS / "architectures").glob("*.toml")} - WHOLE)
 

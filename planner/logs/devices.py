@@ -4,6 +4,8 @@ import re
 
 from planner.logs.readings import Reading, Start
 
+CARD = "device_"
+"""How the settings begin that name each of several cards: device_0."""
 LLAMA_CPP = ("llama_cpp", "ik_llama_cpp", "ollama")
 
 

@@ -8,13 +8,22 @@ from collections.abc import Iterable
 
 from planner.logs import backends, llama_cpp_early, ollama
 from planner.logs.commands import options_of
+from planner.logs.devices import CARD
 from planner.logs.patterns import Format, Pattern, pattern
 from planner.logs.readings import ALLOCATED, LOCALAI, Reading
 
 _CONTEXT = r"(?:llama_new_context_with_model|llama_init_from_model|llama_context|sched_reserve): +"
 _TYPES = r"K \((?P<set__cache_type_k>\w{1,12})\): *SIZE MiB, V \((?P<set__cache_type_v>\w{1,12})\)"
 _DEVICE = r"(?:RPC\d?\[)?(?P<rank__>[^\s\[\]]{1,60})\]?"
-_NAME = r"(?P<set__device>[^,()|\n]{1,80}?)"
+MAX_CARDS = 8
+
+
+def _name(setting: str) -> str:
+    """A card's name in a line, as *setting*."""
+    return rf"(?P<set__{setting}>[^,()|\n]{{1,80}}?)"
+
+
+_NAME = _name("device")
 
 _BREAKDOWN = (
     r"- (?P<rank__>[^\s(]{1,40}) \([^|]{1,80}\) *\| *<card__mib> = *-?\d{1,9} \+ \( *<used__mib> = *<weights__mib> \+ *"
@@ -105,6 +114,10 @@ FORMAT = Format(
             "device",
             rf"using device {_DEVICE} \((?P<set__device>.{{1,80}}?)\)(?: \(.{{0,60}}?\))? - <free__mib> MiB free",
             begins=True,
+        ),
+        *(
+            pattern("Device", rf"Device {number}: {_name(f'{CARD}{number}')}, (?:compute capability|gfx)")
+            for number in range(MAX_CARDS)
         ),
         pattern("Device", rf"Device \d{{1,3}}: {_NAME}, (?:compute capability|gfx)"),
         pattern("VRAM", r"(?P<rank__>Device \d{1,3}): .{1,200}?, VRAM: <card__mib> MiB"),

@@ -32,9 +32,10 @@ FORMAT = Format(
         ),
         pattern("block_size", r"\[BlockManager\] block_size = <block__mib> MB"),
         pattern("max_block_count", r"\[BlockManager\] max_block_count = <blocks__blocks>"),
+        pattern("TM", r"\[TM\]\[ERROR\] .{0,40}?CUDA runtime error: out of memory", fails="memory"),
         pattern(
             "budget",
-            r"Object cache budget: <pool__mib> MB from free <free_after_load__mib> MB and ratio "
+            r"Object cache budget: <pool__mib> MB from (?:free|cacheable) <free_after_load__mib> MB and ratio "
             r"<set__cache_max_entry_count>",
         ),
     ),

@@ -11,6 +11,7 @@ from planner.logs.readings import Readings
 FORMATS = (vllm.FORMAT, sglang.FORMAT, tensorrt_llm.FORMAT, lmdeploy.FORMAT, llama_cpp.FORMAT, torch.FORMAT)
 FINISH = {
     "sglang": sglang.name_drafts,
+    "tensorrt_llm": tensorrt_llm.with_weights,
     "llama_cpp": llama_cpp.last_tables,
     "ollama": lambda readings: ollama.finish(llama_cpp.last_tables(readings)),
 }

@@ -47,12 +47,13 @@ FORMAT = Format(
             pattern(word, rf"sglang[. ]{word}(?P<pairs__> .*)", is_weak=True, pairs=COMMAND)
             for word in ("launch_server", "serve", "bench_one_batch", "bench_offline_throughput")
         ),
-        pattern("begin", r"Load weight begin\. avail mem=<free__gib> GB"),
+        pattern("Load", r"\[(?P<day__>20\d\d-\d\d-\d\d) [\d:]{8}(?: [\w ]{1,30})?\] Load weight "),
+        pattern("begin", r"Load weight begin\. (?i:avail) mem=<free__gib> GB"),
         pattern(
             "end",
             r"Load weight end\..{0,120}?avail mem=<free_after_load__gib> GB, mem usage=<weights__gib> GB",
         ),
-        pattern("end", r"Load weight end\..{0,120}?avail mem=<free_after_load__gib> GB *$"),
+        pattern("end", r"Load weight end\..{0,120}?(?i:avail) mem=<free_after_load__gib> GB *$"),
         pattern("dtype", r"Using KV cache dtype: torch\.(?P<set__kv_cache_dtype>\w{1,40})"),
         pattern(
             "allocated",
@@ -96,12 +97,20 @@ FORMAT = Format(
             fails="free",
         ),
         pattern("profiled", r"larger than the profiled value -\d{1,12}", fails="pool", is_weak=True),
+        pattern("profiled", r"larger than the profiled value -<tokens_short__tokens>"),
         pattern(
             "leave",
             r"weights leave no GPU memory for the KV cache under --mem-fraction-static=<set__mem_fraction_static>",
             fails="pool",
         ),
         pattern("viable", r"minimum viable = 1 - available/pre = <least_share__share>"),
+        pattern("Raise", r"Raise --mem-fraction-static above <least_share__share>(?![\d.]*\s{1,4}\(minimum)"),
+        pattern(
+            "Hybrid",
+            r"Hybrid \(mamba/linear-attention\) state cache is too small to serve any requests\.",
+            fails="states",
+        ),
+        pattern("mamba_ratio", r"max_mamba_cache_size=<states__requests>, mamba_ratio=<kept_states__requests>"),
         pattern(
             "Capture", rf"Capture (?P<set__{ALLOCATED}>cuda graph) failed:? .{{0,80}}?out of memory", fails="memory"
         ),
@@ -111,7 +120,10 @@ FORMAT = Format(
 
 
 def name_drafts(readings: Iterable[Reading]) -> tuple[Reading, ...]:
-    """The second of a rank's lines of one kind is its draft model's: ``draft_weights``, ``draft_pool_tokens``, …"""
+    """The second of a rank's lines of one kind is its draft model's: ``draft_weights``, ``draft_pool_tokens``, …
+
+    What was free before loading is what was left and what was loaded, where no line says it.
+    """
     seen: set[tuple[str, str]] = set()
     found = []
     for reading in readings:
@@ -119,4 +131,14 @@ def name_drafts(readings: Iterable[Reading]) -> tuple[Reading, ...]:
         again = reading.name in _TWICE and key in seen
         seen.add(key)
         found.append(replace(reading, name=f"draft_{reading.name}") if again else reading)
-    return tuple(found)
+    return (*_free_before(found), *found)
+
+
+def _free_before(found: list[Reading]) -> Iterable[Reading]:
+    by_rank: dict[str, dict[str, Reading]] = {}
+    for reading in found:
+        by_rank.setdefault(reading.rank, {})[reading.name] = reading
+    for named in by_rank.values():
+        after, weights = named.get("free_after_load"), named.get("weights")
+        if "free" not in named and after is not None and weights is not None:
+            yield replace(after, name="free", value=after.value + weights.value, step=after.step + weights.step)

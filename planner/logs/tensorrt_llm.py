@@ -3,8 +3,12 @@
 Source: cpp/tensorrt_llm/batch_manager, tensorrt_llm/_torch/pyexecutor, and public reports. ``GB`` of buffers is GiB.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from planner.logs.patterns import Format, pattern
 from planner.logs.ranks import rank
+from planner.logs.readings import Reading
 
 FORMAT = Format(
     engine="tensorrt_llm",
@@ -48,7 +52,23 @@ FORMAT = Format(
             fails="request",
         ),
         pattern("maxSequenceLen", r"TRTGptModel maxSequenceLen: <set__max_seq_len>"),
+        pattern("component", r"The following component could not be created: ", fails="memory"),
+        pattern("insufficient", r"Executor creation failed due to insufficient GPU memory", fails="memory"),
+        pattern("Total", r"^\s{0,4}Total GPU memory \(GiB\): <card__gib>"),
+        pattern("creation", r"Free GPU memory before component creation attempt \(GiB\): <left__gib>"),
+        pattern("Model", r"^\s{0,4}Model: <free__gib> / <free_with_model__gib>\s*$"),
         pattern("cudaMallocAsync", r"cudaMallocAsync\(.{0,80}\): out of memory", fails="memory"),
         pattern("max_seq_len", r"max_seq_len(?:[ =:]{1,3}|` is set to )<set__max_seq_len>"),
     ),
 )
+
+
+def with_weights(readings: Iterable[Reading]) -> tuple[Reading, ...]:
+    """What was free before the model and with it differ by its weights."""
+    found: list[Reading] = []
+    for reading in readings:
+        if reading.name == "free_with_model" and found and found[-1].name == "free":
+            size, step = found[-1].value - reading.value, found[-1].step + reading.step
+            reading = replace(reading, name="weights", value=size, step=step)
+        found.append(reading)
+    return tuple(found)

@@ -9,7 +9,7 @@ from planner.deployment import CPU
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, choose
 from planner.line_item import Kind
-from planner.logs.devices import LLAMA_CPP, cards, is_host, on_cards
+from planner.logs.devices import CARD, LLAMA_CPP, cards, is_host, on_cards
 from planner.logs.readings import Reading, Start
 from planner.records import dataclass
 from planner.startups.set_pools import set_pool
@@ -59,6 +59,8 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         each = ", ".join(format_bytes(round(found.value)) for found in free)
         note = f"{len(free)} cards are counted with what was free on each: {each}."
         return Cards(choices=replace(told, devices=sizes), notes=(note,), made_of=_FREE)
+    if (unlike := _unlike(start, told)) is not None:
+        return Cards(choices=replace(told, devices=",".join(unlike)))
     card, device = start.most("card"), device_named(start.settings.get("device", ""))
     if device is not None and (card is None or _is_size(device, card)):
         return Cards(choices=replace(told, device=device))
@@ -79,6 +81,14 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         note = f"The log names no card: counted with the {size} that were free, as the cache's size is set."
         return Cards(choices=replace(told, memory=f"{given_free.value / GIB:.2f}GiB"), notes=(note,), made_of=_FREE)
     return next(_concluded(start, told), None)
+
+
+def _unlike(start: Start, told: Choices) -> list[str] | None:
+    """The names of llama.cpp's cards in their order, where they differ and each holds a part of the model."""
+    printed = [text for name, text in sorted(start.settings.items()) if name.startswith(CARD)]
+    names = [name for text in printed if (name := device_named(text)) is not None]
+    is_whole = len(names) == len(printed) == told.pipeline_parallel
+    return names if start.engine in LLAMA_CPP and is_whole and len(set(names)) > 1 else None
 
 
 def _machine(start: Start, told: Choices) -> Cards | None:

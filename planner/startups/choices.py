@@ -14,6 +14,7 @@ from planner.logs.ranks import workers
 from planner.logs.readings import Start
 from planner.records import dataclass
 from planner.startups.cards import TooLarge, cards_of
+from planner.startups.concluded_share import concluded_share
 from planner.startups.lacks import (
     Lack,
     ask_for_card,
@@ -89,7 +90,11 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     if not given.model:
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
     told = replace(given, model=model, weights=weights, engine=start.engine)
-    told = _with_settings(replace(told, engine_version=given.engine_version or version_of(start)), start)
+    told = replace(told, engine_version=given.engine_version or version_of(start))
+    if SGLANG_SHARE not in _stated(told) and (share := concluded_share(start, told.engine_version)):
+        told = replace(told, set=(*told.set, f"{SGLANG_SHARE}={share:g}"))
+        notes.append(f"SGLang's share is not printed: by the pool and what was free it is about {share:g}.")
+    told = _with_settings(told, start)
     notes += filter(None, ["" if given.engine_version else dated(start, told.engine_version), *out_of_range(start)])
     try:
         cards = cards_of(start, told)

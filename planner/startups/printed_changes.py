@@ -3,22 +3,25 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import Start
+from planner.logs.readings import ALLOCATED, GRAPHS, Start
 from planner.startups.printed_buffers import buffer_changes, main_memory_changes
 from planner.startups.printed_figures import (
     FREE_SHARES,
+    HIGH_SHARE,
     MARGIN,
     SHARES,
     change,
+    graph_requests,
     half_the_weights,
     high_share,
     larger_free_share,
     larger_share,
     printed_number,
     printed_share,
+    smaller_free_share,
     twice_the_cards,
 )
-from planner.startups.printed_pools import free_changes, freed_changes, pool_changes
+from planner.startups.printed_pools import fewer_states, free_changes, freed_changes, pool_changes
 from planner.startups.set_pools import printed_pool_changes, printed_smaller_pool, set_pool
 from planner.startups.shortage import Stage, share_below, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, Try
@@ -26,6 +29,10 @@ from planner.units import format_bytes
 
 FEWER_SEQUENCES = 64
 """Where the log does not say how many there were."""
+LOWER_SHARE = 0.8
+"""What SGLang names where its graphs run out of memory."""
+LARGEST_BLOCK = 128
+"""Tokens of TensorRT-LLM's blocks where it does not print them: a power of two, in no release more."""
 STEP_TOKENS = 2048
 STEP = f"--enable-chunked-prefill --max-num-batched-tokens {STEP_TOKENS}"
 """vLLM's options for steps that most cards have room for, in releases too that compute a prompt at once."""
@@ -55,7 +62,8 @@ def _nothing(start: Start) -> Iterator[Try]:
 
 def _request(start: Start) -> Iterator[Try]:
     """One request is larger than the cache: a shorter one, a larger share, or half the bytes."""
-    estimate, tokens = start.most("longest_start"), _held_tokens(start)
+    estimate, held = start.most("longest_start"), _held_tokens(start)
+    tokens = whole_blocks(start, held)
     option = LENGTHS.get(start.engine, VLLM_LENGTH)
     if estimate is not None and estimate.value > 0:
         said = f"At most {estimate.value:,} tokens a request, as the engine says"
@@ -64,7 +72,7 @@ def _request(start: Start) -> Iterator[Try]:
         said = f"At most {tokens:,} tokens a request, which the cache holds"
         yield change(said, f"{option} {tokens}", tokens=tokens)
     if start.engine in FREE_SHARES:
-        yield from larger_free_share(start, tokens)
+        yield from larger_free_share(start, held)
     request, pool, asked = start.most("request"), start.least("pool"), printed_number(start, "max_model_len")
     if pool is not None and pool.value <= 0:
         yield from pool_changes(start)
@@ -92,6 +100,14 @@ def _request(start: Start) -> Iterator[Try]:
         yield change(f"Cache in fp8, {halved}{already}", "--kv-cache-dtype fp8", is_known)
 
 
+def whole_blocks(start: Start, tokens: int) -> int:
+    """What a request may have of *tokens*: TensorRT-LLM reserves whole blocks for it."""
+    if start.engine != "tensorrt_llm":
+        return tokens
+    block = printed_number(start, "tokens_per_block") or LARGEST_BLOCK
+    return tokens // block * block
+
+
 def _held_tokens(start: Start) -> int:
     """What the cache holds: as printed, or so many blocks of so many tokens; 0 where neither is."""
     tokens, blocks, block = start.least("pool_tokens"), start.least("blocks"), start.least("block")
@@ -102,6 +118,14 @@ def _held_tokens(start: Start) -> int:
 
 def _states(start: Start) -> Iterator[Try]:
     """Each request keeps a state of its own, in a block."""
+    if start.engine == "sglang":
+        yield from fewer_states(start)
+        share = printed_share(start)
+        if share is None or share < HIGH_SHARE:
+            before = "than it takes by itself" if share is None else f"than {share:g}"
+            words = f"{HIGH_SHARE:g} of the card for weights and caches, more {before}"
+            yield change(words, f"{SHARES['sglang']} {HIGH_SHARE:g}", starts=False)
+        return
     blocks = start.least("blocks")
     if blocks is not None and blocks.value > 0:
         yield change(f"At most {blocks.value:,} requests at once", f"--max-num-seqs {blocks.value}")
@@ -117,6 +141,8 @@ def _memory(start: Start) -> Iterator[Try]:
     if start.engine == "vllm" and stage_of(start) is Stage.TRIAL_PASS:
         yield change(f"Long prompts in steps of {STEP_TOKENS:,} tokens at most", STEP, starts=False)
         yield _fewer_requests(start)
+    if start.engine in FREE_SHARES:
+        yield from smaller_free_share(start)
     if start.engine not in SHARES or stage_of(start) is not Stage.AFTER_POOL:
         yield from half_the_weights(start)
         yield from twice_the_cards(start)
@@ -129,8 +155,15 @@ def _memory(start: Start) -> Iterator[Try]:
         more = format_bytes(round((share - lower) * card.value))
         option = f"{SHARES[start.engine]} {lower:g}"
         yield change(f"{lower:g} of the card instead of {share:g}: {more} more beside it", option, starts=False)
+    elif start.engine == "sglang":
+        words = f"{LOWER_SHARE:g} of the card for weights and cache, as the engine says"
+        yield change(words, f"{SHARES['sglang']} {LOWER_SHARE:g}", starts=False, says=ENGINE)
     if start.engine == "vllm":
         yield _fewer_requests(start)
+    if start.engine == "sglang" and start.settings.get(ALLOCATED) == GRAPHS:
+        number = graph_requests(start)
+        words = f"CUDA graphs for {number} requests at most, as the engine says"
+        yield change(words, f"--cuda-graph-max-bs {number}", starts=False, says=ENGINE)
     if start.settings.get(_GRAPHS[start.engine][0]) != "True":
         yield change("Without CUDA graphs, which is slower", _GRAPHS[start.engine][1], starts=False)
 

@@ -24,6 +24,9 @@ FREE_SHARES = {
     "lmdeploy": ("cache_max_entry_count", "--cache-max-entry-count"),
 }
 """By engine, its setting and its option for the share of what is free after loading."""
+GRAPH_REQUESTS = 16
+LESS = 0.1
+"""By how much a share of what is free is made smaller."""
 HIGH_SHARE = 0.95
 """More than any engine takes by itself, and yet less than what most cards have free."""
 TENSOR_PARALLEL = {
@@ -54,6 +57,12 @@ def printed_number(start: Start, setting: str) -> int | None:
     """A setting that is a whole number above 0, as printed."""
     text = start.settings.get(setting, "").replace(",", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 and int(text) else None
+
+
+def graph_requests(start: Start) -> int:
+    """The largest batch with a graph that SGLang names where graphs run out of memory, or half of what is set."""
+    asked = printed_number(start, "cuda_graph_max_bs")
+    return GRAPH_REQUESTS if asked is None else min(GRAPH_REQUESTS, max(1, asked // 2))
 
 
 def larger_share(start: Start, more_bytes: float, starts: bool = True) -> Iterator[Try]:
@@ -98,8 +107,26 @@ def larger_free_share(start: Start, tokens: int) -> Iterator[Try]:
         return
     if 0 < share < HIGH_SHARE and tokens:
         about = int(tokens * HIGH_SHARE / share)
-        said = f"{HIGH_SHARE:g} of what is free instead of {share:g}: about {about:,} tokens instead of {tokens:,}"
+        usual = "" if setting in start.settings else "the usual "
+        said = (
+            f"{HIGH_SHARE:g} of what is free instead of {usual}{share:g}: about {about:,} tokens instead of {tokens:,}"
+        )
         yield change(said, f"{option} {HIGH_SHARE:g}", starts=False)
+
+
+def smaller_free_share(start: Start) -> Iterator[Try]:
+    """Less of what is free after loading for the cache: more for what comes beside it."""
+    setting, option = FREE_SHARES[start.engine]
+    defaults = presets.engine_data(start.engine).settings[setting].defaults
+    try:
+        share = float(start.settings.get(setting, defaults[-1].value))
+    except ValueError:
+        return
+    if MARGIN < share - LESS < 1:
+        usual = "" if setting in start.settings else "the usual "
+        yield change(
+            f"{share - LESS:g} of what is free instead of {usual}{share:g}", f"{option} {share - LESS:g}", False
+        )
 
 
 def half_the_weights(start: Start) -> Iterator[Try]:

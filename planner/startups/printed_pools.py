@@ -21,11 +21,13 @@ from planner.startups.printed_figures import (
     twice_the_cards,
 )
 from planner.startups.shortage import free_share, share_above
-from planner.startups.trial import ENGINE, Try
+from planner.startups.trial import ENGINE, PLANNER, Try
 from planner.units import GIB, format_bytes
 
 USUAL_SHARE = 0.85
 """About what SGLang takes of a card by itself."""
+FEW_STATES = 8
+"""For one request or two, whichever way SGLang keeps them."""
 MUCH = 0.5
 """Of the share that was asked for: less of it is hardly room for the same model."""
 OF_WHAT_IS_FREE = ("sglang", "tensorrt_llm", "lmdeploy", *LLAMA_CPP)
@@ -44,12 +46,17 @@ def pool_changes(start: Start) -> Iterator[Try]:
 
 
 def _sglang(start: Start) -> Iterator[Try]:
-    option, least = SHARES["sglang"], start.most("least_share")
+    option, least, own = SHARES["sglang"], start.most("least_share"), printed_share(start)
+    if least is not None and own is not None and own >= least.value:
+        # The share is not what is missing: of a model with recurrent states these take what is left.
+        yield from fewer_states(start)
+        return
     if least is not None and (share := share_above(least.value + 2 * MARGIN)) <= LARGEST_SHARE:
         said = f"{share:g} of the card for weights and cache: more than {least.value:g}, as the engine says"
-        yield change(said, f"{option} {share:g}", starts=False, says=ENGINE)
+        yield change(said, f"{option} {share:g}", starts=own is not None, says=ENGINE)
         return
-    after, before_bytes, own = start.least("free_after_load"), _free_before(start), printed_share(start)
+    after, free = start.least("free_after_load"), start.least("free")
+    before_bytes = 0 if free is None else free.value
     if after is not None and before_bytes:
         # What loading leaves, less the part of what was free that is kept out of the pool, is the pool.
         share = share_above(1 - after.value / before_bytes + 2 * MARGIN)
@@ -62,12 +69,15 @@ def _sglang(start: Start) -> Iterator[Try]:
         yield change(f"{share:g} of the card for weights and cache, more {before}", f"{option} {share:g}", starts=False)
 
 
-def _free_before(start: Start) -> float:
-    """What was free before loading: as printed, or what was loaded and what was left by then."""
-    before, weights, after = start.least("free"), start.most("weights"), start.least("free_after_load")
-    if before is not None:
-        return before.value
-    return 0 if weights is None or after is None else weights.value + after.value
+def fewer_states(start: Start) -> Iterator[Try]:
+    """SGLang's recurrent states: as many as one request keeps, or one for each request."""
+    kept = start.most("kept_states")
+    number = int(kept.value) if kept is not None else FEW_STATES
+    is_said = kept is not None
+    says = ENGINE if is_said else PLANNER
+    words = f"{number} recurrent states{', which one request keeps' if is_said else ' and no more'}"
+    yield change(words, f"--max-mamba-cache-size {number}", starts=is_said, says=says)
+    yield change("One state a request, and nothing of finished ones", "--disable-radix-cache", starts=False)
 
 
 def _vllm(start: Start) -> Iterator[Try]:

@@ -1,9 +1,11 @@
 """Which release's rules count for a start: the one that is printed, or the last whose lines these may be."""
 
+from datetime import date
+
 from planner import presets
 from planner.errors import PlannerError
 from planner.logs.readings import Start
-from planner.settings import vllm_releases
+from planner.settings import sglang_releases, vllm_releases
 from planner.settings.data import EngineData
 from planner.settings.ollama_releases import had_own_engine, release_of
 from planner.settings.source_lines import is_printed
@@ -30,6 +32,11 @@ def dated(start: Start, version: str | None) -> str:
             f"The log does not say which release of vLLM it is of: by the lines of its source, such as {shown}, it is "
             f"{version}; --engine-version names another."
         )
+    if start.engine == "sglang" and version == sglang_releases.release_of(_day(start)):
+        return (
+            f"The log does not say which release of SGLang it is of: by its day, {start.day}, none after {version}, "
+            "whose rules are taken; --engine-version names another."
+        )
     if start.engine != "ollama":
         return ""
     what = " and ".join(filter(None, ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))))
@@ -55,7 +62,18 @@ def _latest(start: Start) -> str:
         return release
     if start.engine == "ollama" and (start.day or start.sources):
         return release_of(start.day, start.sources) or start.day
+    if start.engine == "sglang" and (release := sglang_releases.release_of(_day(start))):
+        return release
     return "" if start.engine in KEPT_NAMES else start.last
+
+
+def _day(start: Start) -> str:
+    """The day of the log, unless it is none."""
+    try:
+        date.fromisoformat(start.day)
+    except ValueError:
+        return ""
+    return start.day
 
 
 def _is_version(data: EngineData, text: str) -> bool:

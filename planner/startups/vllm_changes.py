@@ -6,8 +6,9 @@ from planner.advice import fixes
 from planner.answers.answer import Answer
 from planner.engines.vllm.options import options
 from planner.inputs.choices import Choices, choose
-from planner.logs.readings import Start
+from planner.logs.readings import ALLOCATED, GRAPHS, Start
 from planner.startups.larger_shares import Change, named_share
+from planner.startups.printed_figures import graph_requests
 from planner.startups.set_pools import most_pool_bytes, pool_changes, size_planned, smaller_pool
 from planner.startups.shortage import free_share, share_below, shortage_bytes
 from planner.startups.trial import ENGINE, PLANNER, Failed, card_of
@@ -81,6 +82,10 @@ def beside_the_share(start: Start, failed: Failed, before: Answer) -> Iterator[C
         room = format_bytes(round((share - lower) * card_bytes))
         words = f"{lower:g} {whole} instead of {share:.3g}: {room} more beside it"
         yield "share", words, PLANNER, with_setting(failed.choices, name, lower)
+    if failed.choices.engine == "sglang" and start.settings.get(ALLOCATED) == GRAPHS:
+        number = graph_requests(start)
+        changed = with_setting(failed.choices, "cuda_graph_max_bs", number)
+        yield "graphs", f"CUDA graphs for {number} requests at most", PLANNER, changed
     if failed.choices.engine != "vllm":
         return
     settings = choose(failed.choices, failed.architecture).deployment.settings

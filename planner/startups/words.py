@@ -64,6 +64,8 @@ READINGS: Mapping[str, str] = {
     "states_in_main_memory": "States in main memory",
     "vram": "Weights on the card",
     "least_share": "Smallest share, as it says",
+    "tokens_short": "Tokens short",
+    "kept_states": "States that a request keeps",
 }
 """By the names of readings, where the name itself is not what a person would say."""
 

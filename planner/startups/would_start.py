@@ -13,6 +13,7 @@ from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.measurements import MeasuredItem
 from planner.startups.larger_shares import Change, larger_shares
+from planner.startups.printed_changes import whole_blocks
 from planner.startups.printed_pools import freed_words, taken_by_others
 from planner.startups.shortage import Stage, beyond_refused, knows_what_was_left, shortage_bytes, stage_of
 from planner.startups.trial import ENGINE, PLANNER, Failed, Try, card_of
@@ -146,8 +147,8 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         said, most = f"{estimate.value:,} tokens, as the engine says", int(estimate.value)
         yield "estimate", said, ENGINE, replace(choices, context=most)
     elif choices.engine in PRINTS_HELD and held is not None and start.failure and start.failure.kind == "request":
-        said, most = f"{held.value:,} tokens, which its cache holds", int(held.value)
-        yield "estimate", said, ENGINE, replace(choices, context=most)
+        most = whole_blocks(start, int(held.value))
+        yield "estimate", f"{most:,} tokens, which its cache holds", ENGINE, replace(choices, context=most)
     # Above its own figure the engine would refuse again.
     if (longest := before.max_context_tokens) and longest < before.context_tokens and longest <= most:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"

@@ -177,3 +177,13 @@ def test_pages_are_as_long_as_kernels_want_them(settings: tuple[str, ...], page:
     found = answer(chosen.architecture, chosen.deployment, chosen.workload).report
     assert found is not None
     assert found.block_size == page
+
+
+@pytest.mark.parametrize(("share", "is_refused"), [(0.95, False), (0.99, True)])
+def test_a_share_that_leaves_less_than_any_model_needs_is_refused(share: float, is_refused: bool) -> None:
+    """Of 24 GiB 0.05 are 1.2 and 0.01 are 0.24; 512 MiB are set aside whatever the step."""
+    choices = Choices(model="qwen3-8b", device="rtx-4090", engine="sglang", set=(f"mem_fraction_static={share}",))
+    chosen = choose(choices)
+    found = answer(chosen.architecture, chosen.deployment, chosen.workload)
+    assert found.report is not None
+    assert any("for activations and graphs; 0.50 GiB" in text for text in found.report.refusals) is is_refused

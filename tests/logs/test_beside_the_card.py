@@ -7,6 +7,7 @@ import pytest
 from planner import presets
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices
+from planner.logs.devices import CARD
 from planner.logs.read import FORMATS, read_log
 from planner.startups.report import LogReport, report_log
 from planner.startups.trial import Failed
@@ -32,6 +33,7 @@ COMMON = {"max_model_len", "max_seq_len", "context_length", "session_len", "n_ct
 OF_THE_MODEL = {"architecture", "basename", "name", "size_label", "file_type", "n_layer", "n_ctx_train", "n_swa"}
 ELSEWHERE = {*COMMON, *OF_THE_MODEL, "n_expert", "device", "n_seq_max", "mmproj"}
 ELSEWHERE |= {"cache_type_k", "cache_type_v", "kv_cache_dtype", "failed_buffer", "localai"}
+ELSEWHERE |= {f"{CARD}{number}" for number in range(8)}
 """Read into options of ``plan``, known of the model, or what a failure was about."""
 
 

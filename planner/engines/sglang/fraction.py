@@ -10,6 +10,7 @@ from planner.engines.sglang.options import card_row, size_mib, tp_size
 from planner.errors import PlannerError
 from planner.records import dataclass
 from planner.shares import attends_apart
+from planner.units import MIB
 
 AITER = "aiter"
 """AMD's kernels, which are the usual ones on its cards."""
@@ -34,6 +35,17 @@ class Model:
 def static_fraction(model: Model, deployment: Deployment) -> float:
     """The share that SGLang takes: what its option says, less what it takes off that itself."""
     return named_fraction(model, deployment) * taken_of_named(model, deployment)
+
+
+def outside_bytes(model: Model, deployment: Deployment) -> int:
+    """What the share leaves of the card."""
+    return round((1 - static_fraction(model, deployment)) * deployment.device.memory_bytes)
+
+
+def least_outside_bytes(deployment: Deployment) -> int:
+    """What this version sets aside beside the share for any model and step; 0 where it does not say."""
+    rule: Mapping[str, Any] = deployment.settings.rule("static_fraction")
+    return int(rule.get("constant_mib", 0) * MIB)
 
 
 def taken_of_named(model: Model, deployment: Deployment) -> float:

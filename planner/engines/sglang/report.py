@@ -9,7 +9,14 @@ from planner.deployment import Deployment, Workload
 from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.pools import PoolSpec
 from planner.engines.sglang.cells import Pools, SglangRank, own_rank, pools, request_specs
-from planner.engines.sglang.fraction import deductions, named_fraction, static_fraction, taken_of_named
+from planner.engines.sglang.fraction import (
+    deductions,
+    least_outside_bytes,
+    named_fraction,
+    outside_bytes,
+    static_fraction,
+    taken_of_named,
+)
 from planner.engines.sglang.options import options, tp_size
 from planner.records import dataclass
 from planner.shares import attends_apart
@@ -146,6 +153,12 @@ def _refusals(first: _Start, rank: SglangRank, deployment: Deployment, workload:
         yield (
             f"SGLang would refuse to start: {format_bytes(first.rest_bytes)} hold no request; raise "
             "mem_fraction_static."
+        )
+    elif (needed := least_outside_bytes(deployment)) > (outside := outside_bytes(rank.model, deployment)):
+        yield (
+            f"SGLang would run out of memory: mem_fraction_static {static_fraction(rank.model, deployment):g} leaves "
+            f"{format_bytes(outside)} for activations and graphs; {format_bytes(needed)} are set aside for any model. "
+            "Lower it."
         )
     elif cap is not None and cap < workload.context_tokens:
         yield (
