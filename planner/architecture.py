@@ -155,7 +155,7 @@ class Architecture:
     *tensors* are those outside the layers: embeddings, final norm, head (absent where it is tied to the embedding).
     *mtp_layers* are loaded only for multi-token prediction. *cache_format* is the cache's unless asked otherwise.
     *warnings* are sentences the reader wants shown; *assumed* says that a layout was bounded from above, not known, and
-    *stored_assumed* the same of the formats that its file keeps tensors in.
+    *stored_assumed* the same of the formats that its file keeps tensors in, with *stored_doubt* the reason in a word.
     """
 
     name: str
@@ -174,6 +174,7 @@ class Architecture:
     nominal: bool = False
     assumed: bool = False
     stored_assumed: bool = False
+    stored_doubt: str = ""
     warnings: tuple[str, ...] = ()
 
 

@@ -15,6 +15,7 @@ from planner.errors import BadPreset
 from planner.formats import NumberFormat
 from planner.gguf_mixes import LAYERS
 from planner.inputs.profile_files import SHIPPED, load_profile
+from planner.known_checkpoints import FILE, KnownCheckpoint, known_checkpoints
 from planner.presets import ModelPreset
 from planner.settings.setting import Setting
 from planner.speculation import PublishedDraft
@@ -53,6 +54,11 @@ def check_presets() -> Iterator[str]:
         validate(ModelPreset, asdict(preset), f"architectures/{preset.family}.toml: {preset.name}")
         presets.load_preset(preset.name)
     yield f"{len(models)} models"
+    for checkpoint in known_checkpoints():
+        validate(KnownCheckpoint, asdict(checkpoint), f"{FILE}: {checkpoint.name}")
+        if presets.load_preset(checkpoint.name).stored_assumed:
+            raise BadPreset(f"Value of '{FILE}: {checkpoint.name}.quantization' is not understood.")
+    yield f"{len(known_checkpoints())} quantised checkpoints"
     for name, draft in performance_presets.drafts().items():
         validate(PublishedDraft, asdict(draft), f"speculation.toml: {name}")
         draft.acceptance_per_token()

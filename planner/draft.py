@@ -61,6 +61,7 @@ def model_draft(architecture: Architecture, weights: QuantScheme, draft_tokens: 
         layers=architecture.layers,
         tensors=architecture.tensors,
         architecture=architecture,
+        is_assumed=architecture.stored_assumed and weights.format is None,
         source=architecture.source or "the draft's own tensor shapes",
     )
 
@@ -91,6 +92,7 @@ def own_draft(name: str, model: Architecture, weights: QuantScheme, sixteen_bit:
         draft_tokens=tokens,
         weights=weights,
         layers=model.mtp_layers,
+        is_assumed=model.stored_assumed and weights.format is None,
         source=model.source or "the model's own tensor shapes",
     )
 

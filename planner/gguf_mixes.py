@@ -99,6 +99,8 @@ def as_stored(architecture: Architecture, scheme: QuantScheme) -> Architecture:
         mtp_layers=tuple(layers[number:]),
         tensors=tuple(replace(t, stored=_format_of(t, mix, shape, outer)) for t in outer_tensors if t.elements),
         stored_as=mix.name,
+        stored_assumed=False,
+        stored_doubt="",
     )
 
 

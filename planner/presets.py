@@ -5,7 +5,7 @@ Full validation, with pydantic, is ``kvbudget check`` and the tests; here a wron
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from planner.readers.gguf.knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
 
+RECALLED = "recalled"
+"""Of a preset's stored format."""
 _MAKER = re.compile(r"^(?:nvidia|amd|intel|apple)[ _-]+")
 
 
@@ -42,6 +44,7 @@ class ModelPreset:
 
     *published_parameters* is what the publisher's files hold; *also_published* counts what is in them and not loaded to
     answer, *parameters_note* says why. *null_keys* are those that the published file sets to null, which TOML cannot.
+    *stored_checked* is false where the format that its files store the weights in was only recalled.
     """
 
     name: str
@@ -57,6 +60,7 @@ class ModelPreset:
     licence: str = ""
     release: Any = None
     aliases: tuple[str, ...] = ()
+    stored_checked: bool = True
 
     @property
     def published_config(self) -> dict[str, Any]:
@@ -205,6 +209,8 @@ def find_model(name: str) -> ModelPreset:
     """
     wanted = bare_name(name).lower()
     found = _find_model(wanted)
+    if found is None and "/" in wanted:
+        found = _of_checkpoint(wanted)
     if found is None and (tag := ollama_name(name)) is not None:
         found = _find_model(tag.preset)
     if found is None and (alike := spelled_like(wanted, names_of_models())) is not None:
@@ -213,6 +219,27 @@ def find_model(name: str) -> ModelPreset:
         return found
     names = [key for tables in _model_tables() for key in tables]
     raise UnknownName(not_known("Model", name, nearest(name, names), "kvbudget models, or give a config.json"))
+
+
+def _of_checkpoint(name: str) -> ModelPreset | None:
+    """The preset whose layers the known checkpoint *name* has, stored as that one says."""
+    from planner.known_checkpoints import find_checkpoint  # most names are a preset's own
+
+    known = find_checkpoint(name)
+    if known is None:
+        return None
+    whole, plain_layers = find_model(known.model), load_preset(known.model)
+    layers = len(plain_layers.layers) + len(plain_layers.mtp_layers)
+    return replace(
+        whole,
+        name=known.name,
+        title=known.name.rpartition("/")[2],
+        aliases=(known.name,),
+        config={**whole.config, "quantization_config": known.quantization_config(layers)},
+        source=known.source,
+        retrieved=known.retrieved,
+        stored_checked=True,
+    )
 
 
 @cache
@@ -264,7 +291,8 @@ def load_preset(name: str) -> Architecture:
     """The architecture of a preset, read like a user's own config.json."""
     preset = find_model(name)
     source = f"{preset.source}, {preset.retrieved}"
-    return read_config(preset.published_config, knowledge(), name=preset.name, title=preset.title, source=source)
+    found = read_config(preset.published_config, knowledge(), name=preset.name, title=preset.title, source=source)
+    return found if preset.stored_checked else replace(found, stored_assumed=True, stored_doubt=RECALLED)
 
 
 def _with_nulls(config: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -2,16 +2,27 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from planner import presets
 from planner.architecture import Architecture
+from planner.format_presets import formats
+from planner.formats import QuantScheme
+from planner.known_checkpoints import KnownCheckpoint, known_checkpoints
 from planner.readers.hf_config import read_config
+from planner.weights import loaded_tensors, tensors_bytes
 
 CASES: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parent / "data" / "checkpoints.json").read_text(encoding="utf-8")
-)
+) | {known.name: asdict(known) for known in known_checkpoints()}
+"""Those that are presets themselves, and those of ``presets/checkpoints.toml``."""
+
+
+def stored_bytes(architecture: Architecture) -> int:
+    """Every tensor that is loaded to answer, as it is stored."""
+    return tensors_bytes(loaded_tensors(architecture), QuantScheme(format=None, rest=formats()["bf16"]))
 
 
 def read(model: str, quantization: Mapping[str, object]) -> Architecture:
@@ -22,18 +33,5 @@ def read(model: str, quantization: Mapping[str, object]) -> Architecture:
 def read_case(case: Mapping[str, Any]) -> Architecture:
     """The checkpoint of *case*, its lists of modules written out as the file has them."""
     plain = presets.load_preset(case["model"])
-    number = len(plain.layers) + len(plain.mtp_layers)
-    prefix = case.get("prefix", "model.layers")
-    skipped = [
-        *case.get("skipped", ()),
-        *(f"{prefix}.{index}.{name}" for index in range(number) for name in case.get("skipped_in_each_layer", ())),
-    ]
-    quantized = {
-        f"{prefix}.{index}.{name}": settings
-        for index in range(number)
-        for name, settings in case.get("quantized_in_each_layer", {}).items()
-    }
-    lists: dict[str, object] = {case["skip_key"]: skipped} if skipped else {}
-    if quantized:
-        lists["quantized_layers"] = {**case["quantized"], **quantized}
-    return read(case["model"], {**case["quantization"], **lists})
+    known = KnownCheckpoint(**{"name": "", "retrieved": None, **case})
+    return read(case["model"], known.quantization_config(len(plain.layers) + len(plain.mtp_layers)))

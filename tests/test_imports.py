@@ -32,6 +32,7 @@ LAYERS = (
         "planner.borders",
         "planner.preset_files",
         "planner.toml_tables",
+        "planner.known_checkpoints",
         "planner.units",
     ),
     (

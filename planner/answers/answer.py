@@ -63,6 +63,7 @@ class Answer:
     on_cpu: bool
     weights: str
     stored_as: str
+    stored_doubt: str
     quantize: str
     kv_cache_k: str
     kv_cache_v: str
@@ -127,6 +128,7 @@ def answer(architecture: Architecture, deployment: Deployment, workload: Workloa
         on_cpu=deployment.on_cpu,
         weights=deployment.weights.name,
         stored_as=architecture.stored_as,
+        stored_doubt=architecture.stored_doubt,
         quantize=deployment.weights.quantize,
         kv_cache_k=deployment.kv_cache_k.name,
         kv_cache_v=deployment.kv_cache_v.name,

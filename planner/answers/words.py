@@ -53,8 +53,10 @@ def a_device(answer: Answer) -> str:
 
 
 def stored(answer: Answer) -> str:
-    """``in int4-g128``, or how the publisher's own files have it."""
-    return f"as published ({answer.stored_as})" if answer.weights == CHECKPOINT else f"in {answer.weights}"
+    """``in int4-g128``, or how the publisher's own files have it, with what makes that doubtful."""
+    if answer.weights != CHECKPOINT:
+        return f"in {answer.weights}"
+    return f"as published ({', '.join(filter(None, (answer.stored_as, answer.stored_doubt)))})"
 
 
 def it_needs(answer: Answer) -> str:

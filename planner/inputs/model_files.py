@@ -153,6 +153,8 @@ def _load_hub(name: str, online: bool) -> Architecture:
     read_before = None if quantization else hub.kept(repo_id)
     if not online and read_before is not None:
         return _of_hub(read_before, name)
+    if not online and (guessed := _guess(name)) is not None:
+        return guessed
     if not online:
         if said := other_kind(repo_id):
             raise UnknownName(f"Model {shorten(name)!r} by its name {said}.")
@@ -174,6 +176,15 @@ def _load_hub(name: str, online: bool) -> Architecture:
         if quantization or has_gguf(listing):
             return fetch_gguf(listing, quantization, presets.gguf_knowledge())
     return _of_hub(hub.fetch(repo_id, listing=listing), name)
+
+
+def _guess(name: str) -> Architecture | None:
+    """A preset's layers in the one format that the *name* of a repository says, where it is a preset's but for that."""
+    from planner.catalogue.checkpoint_ids import identify
+    from planner.catalogue.guessed_formats import in_format
+
+    model, weights = identify(name) or (None, None)
+    return None if model is None or weights is None else in_format(name, model, weights)
 
 
 def _of_hub(found: "HubModel", name: str) -> Architecture:

@@ -6,6 +6,7 @@ from planner import format_presets, presets
 from planner.catalogue.checkpoint_ids import Named, identify
 from planner.errors import PlannerError
 from planner.inputs.format_choices import named_file
+from planner.known_checkpoints import find_checkpoint, find_copy
 from planner.launch.gguf import is_file
 from planner.logs.readings import Start
 
@@ -16,7 +17,12 @@ READS_PROJECTOR = ("llama_cpp", "ik_llama_cpp")
 
 
 def model_of(start: Start) -> Named | None:
-    """What *start* is of. A GGUF's own name counts where its file's says nothing, as in Ollama's blobs."""
+    """What *start* is of: a known checkpoint, or the preset that its name is like.
+
+    A GGUF's own name counts where its file's says nothing, as in Ollama's blobs.
+    """
+    if (known := find_checkpoint(start.model) or find_copy(start.model)) is not None:
+        return known.name, None
     settings = start.settings
     sized = "-".join(filter(None, (settings.get("basename"), settings.get("size_label"))))
     for name in (start.model.replace("-GGUF:", "-"), settings.get("name", ""), sized):

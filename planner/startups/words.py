@@ -99,6 +99,8 @@ def log_title(report: LogReport) -> str:
     if report.failure is not None:
         return failure_title(report)
     figures = figures_of(report)
+    if report.spill:
+        return f"It started, with {figures['offloaded']:.0f} of {figures['offloadable']:.0f} layers on the card"
     if "pool_tokens" in figures:
         return f"It started, with room for {format_count(int(figures['pool_tokens']))} tokens"
     if "pool" in figures:
@@ -117,6 +119,8 @@ def log_sentence(report: LogReport) -> str:
     if report.failure is not None:
         return f"{failure_words(report)} {tries_words(report.would_start)}".strip()
     compared = [row for row in report.readings if row.match is not Match.NONE]
+    if report.spill:
+        return report.spill
     if not compared:
         return "These are the engine's own figures."
     good = sum(row.match is not Match.OUTSIDE for row in compared)

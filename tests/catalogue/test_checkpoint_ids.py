@@ -6,6 +6,7 @@ from planner import presets
 from planner.catalogue.checkpoint_ids import identify
 from planner.errors import PlannerError
 from planner.inputs.model_files import load_model
+from tests.checkpoints import stored_bytes
 
 
 @pytest.mark.parametrize(
@@ -65,5 +66,26 @@ def test_a_tuned_model_is_its_preset_unless_it_says_another_shape(
 
 
 def test_an_id_that_is_no_preset_is_refused_with_the_preset_it_is_like() -> None:
-    with pytest.raises(PlannerError, match="--model qwen3-235b-a22b --weights nvfp4"):
-        load_model("nvidia/Qwen3-235B-A22B-NVFP4")
+    with pytest.raises(PlannerError, match="it may be tuned from a preset: --model qwen3-8b --weights q4_k_m"):
+        load_model("someone/qwen3-8b-of-mine-Q4_K_M")
+
+
+def test_a_known_checkpoint_has_what_its_own_list_leaves_in_16_bit() -> None:
+    """126 layers of Llama-3.1-405B: every attention of 2 x 16,384 x (16,384 + 1,024), and two MLPs, are in 16 bit."""
+    found = load_model("meta-llama/llama-3.1-405b-instruct-fp8")
+    attention = 2 * 16_384 * (16_384 + 1_024)
+    kept = 126 * attention + 2 * 3 * 16_384 * 53_248 + 2 * 128_256 * 16_384 + 253 * 16_384
+    scales = 4 * 124 * (2 * 53_248 + 16_384)
+    assert stored_bytes(found) == 2 * kept + (405_853_388_800 - kept) + scales
+    assert (found.name, found.stored_as) == ("meta-llama/Llama-3.1-405B-Instruct-FP8", "fp8-row")
+    assert not found.stored_assumed
+
+
+def test_a_format_that_only_a_name_says_is_assumed() -> None:
+    """Every matrix of the layers in that format: 36 layers of Qwen3-8B, their embedding and head in 16 bit."""
+    found = load_model("someone/Qwen3-8B-FP8")
+    matrices = 36 * (4_096 * (2 * 4_096 + 2 * 1_024) + 3 * 4_096 * 12_288)
+    assert stored_bytes(found) == matrices + 2 * (8_190_735_360 - matrices)
+    assert (found.name, found.stored_as, found.stored_assumed) == ("someone/Qwen3-8B-FP8", "fp8", True)
+    assert found.stored_doubt == "by its name"
+    assert "someone/Qwen3-8B-FP8 is taken as qwen3-8b in fp8, by its name" in found.warnings[-1]

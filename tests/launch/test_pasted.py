@@ -6,8 +6,8 @@ import pytest
 
 from planner.commands.given import refuse_repeated
 from planner.errors import PlannerError
-from planner.inputs.choices import Choices
-from planner.launch import parse_launch
+from planner.inputs.choices import Choices, choose
+from planner.launch import launch, parse_launch
 from planner.launch.pasted import (
     SWITCHES_WITHOUT_MEMORY,
     WITHOUT_MEMORY,
@@ -200,13 +200,25 @@ def test_every_name_of_a_cache_format_is_read(engine: str, theirs: str, ours: st
         # Without a tag llama-server takes Q4_K_M: common/arg.cpp, --hf-repo.
         ("llama_cpp", "llama-server -hf unsloth/Qwen3-8B-GGUF", "q4_k_m"),
         ("ollama", "FROM hf.co/unsloth/Qwen3-8B-GGUF:Q8_0", "q8_0"),
-        ("vllm", "vllm serve RedHatAI/Qwen3-8B-FP8-dynamic", "fp8-row"),
     ],
 )
 def test_a_repository_that_is_a_preset_by_its_name_is_taken_as_that(engine: str, text: str, weights: str) -> None:
     said = by_name(read(engine, text))
     assert (said.model, said.weights) == ("qwen3-8b", weights)
     assert taken_as(text, said).endswith(f" is taken as qwen3-8b in {weights}, by its name.")
+
+
+@pytest.mark.parametrize("repository", ["someone/Qwen3-8B-FP8-dynamic", "meta-llama/Llama-3.1-405B-Instruct-FP8"])
+def test_a_quantised_repository_is_planned_and_started_as_itself(repository: str) -> None:
+    """No other repository is named, and no format that is made of another while it loads."""
+    text = f"vllm serve {repository} --max-model-len 4096"
+    said = replace(by_name(read("vllm", text)), device="h200", memory=None, tensor_parallel=8)
+    assert (said.model, said.weights) == (repository, None)
+    assert taken_as(text, said) == ""
+    started = launch(said, choose(said))
+    assert started is not None
+    assert started.text.split()[2] == repository
+    assert "--quantization" not in started.text
 
 
 @pytest.mark.parametrize("model", ["Qwen/Qwen3-8B", "someone/Qwen3-8B-of-mine", "someone/of-their-own", "qwen3-8b"])

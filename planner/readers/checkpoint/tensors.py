@@ -72,6 +72,7 @@ def with_file_tensors(architecture: Architecture, stored: StoredTensors) -> Arch
             for kind, kinds in sorted(found.towers.items())
         ),
         stored_assumed=False,
+        stored_doubt="",
         source=f"headers of {stored.source}",
     )
     stored_as = stored_name(_sizes(result), architecture.stored_as)
