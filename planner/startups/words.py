@@ -45,6 +45,7 @@ READINGS: Mapping[str, str] = {
     "estimated_projector": "Vision tower, as it expected",
     "estimated_projector_graph": "Compute buffer of the vision tower, as it expected",
     "left": "Left when it failed",
+    "in_use": "In use on the card",
     "torch_allocated": "Held by PyTorch then",
     "others": "Held by another process",
     "free_after_load": "Free after loading",
