@@ -37,6 +37,11 @@ def dated(start: Start, version: str | None) -> str:
             f"The log does not say which release of SGLang it is of: by its day, {start.day}, none after {version}, "
             "whose rules are taken; --engine-version names another."
         )
+    if start.engine == "tensorrt_llm" and version == start.last:
+        return (
+            "The log does not say which release of TensorRT-LLM it is of: its lines are of an engine that was built "
+            f"before, as was usual until {version}, whose rules are taken; --engine-version names another."
+        )
     if start.engine != "ollama":
         return ""
     what = " and ".join(filter(None, ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))))
