@@ -151,7 +151,7 @@ def test_tensorrt_llm_s_built_engines_are_of_releases_before_1_0() -> None:
     found = report(log, model="qwen1.5-7b", device="a100-40gb")
     blocks = next(row for row in found.readings if row.name == "blocks")
     assert blocks.predicted == 631
-    assert any("as was usual until 0.21.0" in note for note in found.notes)
+    assert any("none after 0.21.0" in note for note in found.notes)
 
 
 def test_no_shorter_request_makes_sglang_start_whose_states_have_no_room() -> None:
