@@ -128,3 +128,15 @@ def test_lmdeploy_s_allocator_says_that_memory_ran_out() -> None:
     (start,) = read_log(log).starts
     assert (start.engine, start.failure and start.failure.kind) == ("lmdeploy", "memory")
     assert options(log)[0] == "--cache-max-entry-count 0.7"
+
+
+def test_sglang_0_1_says_what_is_free_in_other_words() -> None:
+    """sgl-project/sglang#485: 1 − 5.59 / 78.81 is 0.929; two hundredths more, rounded up, are 0.95."""
+    log = (
+        "[rank=1] Init torch begin. Avail mem=78.81 GB\n[rank=1] Load weight begin.\n"
+        "[rank=1] Load weight end. Type=LlavaQwenForCausalLM. Avail mem=5.59 GB\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    )
+    found = options(log)
+    assert found[0] == "--mem-fraction-static 0.95"
+    assert found[-1] == "--tp-size 4"
