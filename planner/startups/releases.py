@@ -4,12 +4,13 @@ from datetime import date
 
 from planner import presets
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.settings import sglang_releases, vllm_releases
 from planner.settings.data import EngineData
 from planner.settings.ollama_releases import had_own_engine, release_of
-from planner.settings.source_lines import is_printed
+from planner.settings.source_lines import is_printed, releases_file
 
 OUTPUT_LAST = "2025-12-17"
 """Until that day llama.cpp laid the output layer on a card after all others: #18148."""
@@ -23,6 +24,23 @@ def version_of(start: Start) -> str | None:
     """The version as the rules are ordered, or the last whose lines these may be; ``None`` where nothing tells."""
     data = presets.engine_data(start.engine)
     return next((text for text in (_printed(start), _latest(start)) if text and _is_version(data, text)), None)
+
+
+def for_card(told: Choices) -> str | None:
+    """The newest release of vLLM whose builds are for the card of a start that ran there and names none.
+
+    ``None`` where it names one, or the newest known runs there.
+    """
+    if told.engine != "vllm" or told.engine_version is not None or told.device is None:
+        return None
+    data = presets.engine_data(told.engine)
+    try:
+        capability = presets.find_device(told.device).compute_capability
+    except PlannerError:
+        return None
+    if data.takes(capability):
+        return None
+    return next((name for name in reversed(releases_file("vllm")["releases"]) if data.takes(capability, name)), None)
 
 
 def dated(start: Start, version: str | None) -> str:
