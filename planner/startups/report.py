@@ -18,6 +18,7 @@ from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
 from planner.startups.printed_changes import printed_changes
+from planner.startups.printed_pools import lacks_states
 from planner.startups.profile import profile_from
 from planner.startups.spill import spilled, spilled_at_all
 from planner.startups.trial import Try
@@ -110,7 +111,9 @@ def report_log(
 
 
 def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:
-    """Of *tries* those by which there is a cache, where there was none."""
+    """Of *tries* those by which there is a cache, where there was none; all that leave more than SGLang's states do."""
+    if lacks_states(start):
+        return tries
     is_pool = start.failure is not None and start.failure.kind == "pool"
     return tuple(one for one in tries if is_pool and one.starts)
 
