@@ -41,7 +41,7 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By engine, what it is told by; what it has no option for is not suggested."""
-_UNQUANTIZED = ("f16", "bf16", "f32", "")
+UNQUANTIZED = ("f16", "bf16", "f32", "")
 
 
 def buffer_changes(start: Start) -> Iterator[Try]:
@@ -90,7 +90,7 @@ def _cache(start: Start) -> Iterator[tuple[str, str, object]]:
         fewer = int(each * _part_left(start)) // ROUNDED_TO * ROUNDED_TO
         if fewer:
             yield "n_ctx", f"{fewer:,} tokens instead of {each:,}", fewer
-    if start.settings.get("cache_type_k", "") in _UNQUANTIZED:
+    if start.settings.get("cache_type_k", "") in UNQUANTIZED:
         yield "cache", "Cache in q8_0, about half the bytes", ""
     yield from _fewer_layers(start)
 

@@ -13,13 +13,14 @@ from planner.logs.readings import ALLOCATED, LOCALAI, Failure, Readings, Start
 from planner.records import dataclass
 from planner.startups.choices import Told, choices_from_log
 from planner.startups.comparison import Compared, compare
-from planner.startups.doubts import doubted, run_by_another, still_fits, went_on
+from planner.startups.doubts import doubted, over_recommended, run_by_another, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
 from planner.startups.printed_changes import printed_changes
+from planner.startups.printed_pools import lacks_states
 from planner.startups.profile import profile_from
-from planner.startups.spill import spilled
+from planner.startups.spill import spilled, spilled_at_all
 from planner.startups.trial import Try
 from planner.startups.would_start import would_start
 from planner.units import format_bytes, format_count
@@ -27,7 +28,8 @@ from planner.units import format_bytes, format_count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReport:
-    """*start* of *starts* in the log, counted from 1. *choices* and *command* plan it; *notes* say what was concluded.
+    """*start* of *starts* in the log, counted from 1. *choices* and *command* plan it; *notes* say what was concluded,
+    and *spill* which layers of one that went on run from main memory.
 
     Where *lacks* says what is not known, *missing* says what to add, *readings* have no predictions, *would_start* only
     what follows from them, and *profile* nothing; *missing* without it says why the planner refuses what is known.
@@ -42,6 +44,7 @@ class LogReport:
     failure: Failure | None
     readings: tuple[Compared, ...]
     would_start: tuple[Try, ...]
+    spill: str
     profile: CalibrationProfile | None
     choices: Choices | None
     command: str
@@ -75,8 +78,11 @@ def report_log(
         # Where the engine starts with any cache at all, what it prints is enough, however long the plan's context is.
         printed = _of_any_size(start, tries)
         tries = (*printed, *planned) if planned and (is_sure or start.engine not in LLAMA_CPP) else (*tries, *planned)
-    in_main_memory = "" if chosen is None or doubt else spilled(start, told.choices, chosen.architecture, profile)
-    doubts = (doubt, unexplained, unmeasured, went_on(start), in_main_memory, run_by_another(start))
+    if chosen is None or doubt:
+        in_main_memory = spilled_at_all(start)
+    else:
+        in_main_memory = spilled(start, told.choices, chosen.architecture, profile)
+    doubts = (doubt, unexplained, unmeasured, went_on(start), over_recommended(start), run_by_another(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,
@@ -88,6 +94,7 @@ def report_log(
         failure=start.failure,
         readings=readings,
         would_start=tries,
+        spill=in_main_memory,
         profile=profile,
         choices=told.choices,
         command=told.choices.command() if told.choices is not None and chosen is not None else "",
@@ -104,7 +111,9 @@ def report_log(
 
 
 def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:
-    """Of *tries* those by which there is a cache, where there was none."""
+    """Of *tries* those by which there is a cache, where there was none; all that leave more than SGLang's states do."""
+    if lacks_states(start):
+        return tries
     is_pool = start.failure is not None and start.failure.kind == "pool"
     return tuple(one for one in tries if is_pool and one.starts)
 

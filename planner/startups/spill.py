@@ -7,8 +7,33 @@ from planner.errors import PlannerError
 from planner.inputs.choices import Choices
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
+from planner.startups.printed_buffers import OPTIONS, UNQUANTIZED
+from planner.startups.printed_figures import printed_number
 from planner.startups.trial import Failed
 from planner.tuning import with_setting, without_settings
+
+
+def spilled_at_all(start: Start) -> str:
+    """How many layers run from main memory by the log alone, and what makes room for more of them."""
+    said = _said(start)
+    if not said:
+        return ""
+    options, tokens = OPTIONS[start.engine], printed_number(start, "n_ctx")
+    option = options["n_ctx"].partition(" {")[0]
+    ways = [f"a context shorter than {tokens:,} tokens ({option})" if tokens else f"a shorter context ({option})"]
+    if start.settings.get("cache_type_k", "") in UNQUANTIZED:
+        ways.append(f"a cache in q8_0 ({options['cache']})")
+    return f"{said}. Room for more of them make {', '.join(ways)} and a smaller model or file."
+
+
+def _said(start: Start) -> str:
+    """Of a start that went on."""
+    layers, offloaded = start.most("offloadable"), start.most("offloaded")
+    if start.engine not in LLAMA_CPP or start.failure is not None or layers is None or offloaded is None:
+        return ""
+    if not 0 < offloaded.value < layers.value:
+        return ""
+    return f"{layers.value - offloaded.value} of {layers.value} layers run from main memory, which is much slower"
 
 
 def spilled(
@@ -18,12 +43,9 @@ def spilled(
 
     *choices* plan the start, with what it measured in *profile*.
     """
-    layers, offloaded = start.most("offloadable"), start.most("offloaded")
-    if choices is None or start.engine not in LLAMA_CPP or start.failure is not None:
+    said = _said(start)
+    if choices is None or not said:
         return ""
-    if layers is None or offloaded is None or not 0 < offloaded.value < layers.value:
-        return ""
-    said = f"{layers.value - offloaded.value} of {layers.value} layers run from main memory, which is much slower"
     bare = with_setting(without_settings(choices, *PLACEMENT), "fit", "off")
     try:
         found = Failed(choices=choices, architecture=architecture, profile=profile).ask(bare)

@@ -18,6 +18,8 @@ def log_text(report: LogReport) -> str:
     lines = [f"{which}{report.engine}{version}{f', {report.model}' if report.model else ''}"]
     if report.failure is not None:
         lines.append(f"It failed in line {report.failure.line}: {report.failure.message}")
+    if report.spill:
+        lines.append(f"It started, and {report.spill}")
     if report.readings:
         lines += ["", *_readings(report.readings)]
     if report.would_start:

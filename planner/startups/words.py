@@ -33,6 +33,7 @@ READINGS: Mapping[str, str] = {
     "output": "Output buffer",
     "offloaded": "Layers on the card",
     "offloadable": "Layers there are",
+    "repeating": "Of these, layers that repeat",
     "allocation": "It asked for",
     "projected": "It expected to use",
     "suggested_pool": "Cache to stay in the share",
@@ -44,6 +45,7 @@ READINGS: Mapping[str, str] = {
     "estimated_projector": "Vision tower, as it expected",
     "estimated_projector_graph": "Compute buffer of the vision tower, as it expected",
     "left": "Left when it failed",
+    "in_use": "In use on the card",
     "torch_allocated": "Held by PyTorch then",
     "others": "Held by another process",
     "free_after_load": "Free after loading",
@@ -99,6 +101,8 @@ def log_title(report: LogReport) -> str:
     if report.failure is not None:
         return failure_title(report)
     figures = figures_of(report)
+    if report.spill:
+        return f"It started, with {figures['offloaded']:.0f} of {figures['offloadable']:.0f} layers on the card"
     if "pool_tokens" in figures:
         return f"It started, with room for {format_count(int(figures['pool_tokens']))} tokens"
     if "pool" in figures:
@@ -117,6 +121,8 @@ def log_sentence(report: LogReport) -> str:
     if report.failure is not None:
         return f"{failure_words(report)} {tries_words(report.would_start)}".strip()
     compared = [row for row in report.readings if row.match is not Match.NONE]
+    if report.spill:
+        return report.spill
     if not compared:
         return "These are the engine's own figures."
     good = sum(row.match is not Match.OUTSIDE for row in compared)

@@ -6,6 +6,8 @@ from planner.inputs.choices import Choices
 from planner.logs.read import read_log
 from planner.startups.comparison import Match
 from planner.startups.report import LogReport, report_log
+from planner.startups.text import log_text
+from planner.startups.words import log_title
 
 EXAMPLES = Path(__file__).parents[2] / "ui" / "example_logs"
 LOG = (
@@ -84,16 +86,31 @@ LAPTOP = (
 )
 
 
-def notes(size: str, offloaded: str, context: int) -> str:
+def spill(size: str, offloaded: str, context: int) -> str:
     text = LAPTOP.format(size=size, offloaded=offloaded, context=context)
-    return " ".join(report_log(read_log(text), Choices(model="", engine="")).notes)
+    return report_log(read_log(text), Choices(model="", engine="")).spill
 
 
 def test_layers_that_run_from_main_memory_are_said_with_the_context_that_keeps_them_off_it() -> None:
     """8.24 GiB of weights are more than the card; 4.53 of the 8B leave 1.60 for 147,456 B a token."""
-    assert "15 of 41 layers run from main memory" in notes("14B", "26/41", 8192)
-    assert "no room for all of them whatever the context is" in notes("14B", "26/41", 8192)
-    assert "8 of 37 layers run from main memory" in notes("8B", "29/37", 32_768)
-    assert "all of them lie on the card with up to 11,648 tokens" in notes("8B", "29/37", 32_768)
-    assert "by the plan there is room for all" in notes("8B", "29/37", 4096)
-    assert "main memory" not in notes("8B", "37/37", 4096)
+    assert "15 of 41 layers run from main memory" in spill("14B", "26/41", 8192)
+    assert "no room for all of them whatever the context is" in spill("14B", "26/41", 8192)
+    assert "8 of 37 layers run from main memory" in spill("8B", "29/37", 32_768)
+    assert "all of them lie on the card with up to 11,648 tokens" in spill("8B", "29/37", 32_768)
+    assert "by the plan there is room for all" in spill("8B", "29/37", 4096)
+    assert "main memory" not in spill("8B", "37/37", 4096)
+
+
+def test_a_log_that_names_nothing_else_says_that_layers_run_from_main_memory() -> None:
+    """ollama#10848: 5 of 37 layers, a context of 32,768, no flash attention."""
+    text = (
+        "May 24 22:58:23 box ollama[1391]: load_tensors: offloading 5 repeating layers to GPU\n"
+        "May 24 22:58:23 box ollama[1391]: load_tensors: offloaded 5/37 layers to GPU\n"
+        "May 24 22:58:23 box ollama[1391]: load_tensors:        CUDA0 model buffer size =   511.43 MiB\n"
+        "May 24 22:58:23 box ollama[1391]: llama_context: n_ctx         = 32768\n"
+    )
+    found = report_log(read_log(text), Choices(model="", engine=""))
+    assert found.spill.startswith("32 of 37 layers run from main memory, which is much slower.")
+    assert "a context shorter than 32,768 tokens (PARAMETER num_ctx)" in found.spill
+    assert log_title(found) == "It started, with 5 of 37 layers on the card"
+    assert log_text(found).splitlines()[1] == f"It started, and {found.spill}"
