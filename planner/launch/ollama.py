@@ -75,9 +75,7 @@ def parse(text: str, like: Choices) -> Choices:
     """*like* with what Modelfile and environment say; card and users stay as they are."""
     model = (_FROM.search(text) or _RUN.search(text)) if len(text) <= MAX_COMMAND_CHARACTERS else None
     if model is None:
-        raise NotItsCommand(
-            "This is no Modelfile, with a line FROM and a model, and it does not begin with ollama run."
-        )
+        raise NotItsCommand("This is no Modelfile, which has a line FROM with a model, and no ollama run.")
     source = model[1]
     if is_file(source):
         named = named_file(source.removeprefix("./"))
