@@ -70,7 +70,7 @@ def test_more_blocks_than_the_card_has_room_for_are_of_something_else() -> None:
     assert not is_doubted(report(log.format("1,500"), device="rtx-4090", engine_version="0.7.3"))
 
 
-# SGLang's lines with Qwen3.8-27B: 48 layers of 48 heads keep 128 · 128 numbers each; 44 requests have 3.09 GiB in 16 bit.
+# SGLang with Qwen3.8-27B: 48 layers of 48 heads keep 128 · 128 numbers each; 44 slots take 3.09 GiB in 16 bit.
 STATES = (
     "Mamba Cache is allocated. max_mamba_cache_size: 43, conv_state size: 0.12GB, ssm_state size: {}GB\n"
     "KV Cache is allocated. #tokens: 171008, K size: 5.22 GB, V size: 5.22 GB\n"
