@@ -43,9 +43,10 @@ def engines_on(device: Device | None) -> tuple[str, ...]:
     return tuple(name for name in ENGINES if name != MINIMUM and (device is None or runs_on(name, device)))
 
 
-def runs_on(engine: str, device: Device) -> bool:
-    """Whether there is a build of *engine* for *device*."""
-    return presets.engine_data(engine).runs_on(device.name, device.vendor)
+def runs_on(engine: str, device: Device, version: str | None = None) -> bool:
+    """Whether there is a build of *engine* for *device*, of its newest release where no *version* is given."""
+    data = presets.engine_data(engine)
+    return data.runs_on(device.name, device.vendor) and data.takes(device.compute_capability, version)
 
 
 def preset_names(engine: str, preset: presets.ModelPreset, weights: Sequence[str]) -> tuple[str, ...]:

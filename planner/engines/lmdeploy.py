@@ -25,6 +25,11 @@ class Lmdeploy(FreeShare):
         settings = deployment.settings
         if deployment.device_count > deployment.tensor_parallel or deployment.expert_parallel > 1:
             raise PlannerError("TurboMind is planned with --tensor-parallel alone; for more users give --replicas.")
+        ranks = deployment.tensor_parallel
+        if settings.rule("ranks_power_of_two") and ranks & (ranks - 1):
+            raise PlannerError(
+                f"LMDeploy {settings.version} refuses tensor_parallel = {ranks}: it must be a power of two."
+            )
         key, value = deployment.kv_cache_k.name, deployment.kv_cache_v.name
         known = settings.rule("cache_formats")
         if key != value or key not in known:

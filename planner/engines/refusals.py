@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from planner import presets
 from planner.architecture import Architecture, LatentAttention, distinct_layers
 from planner.deployment import Deployment
 from planner.errors import PlannerError
@@ -19,10 +20,16 @@ def check_settings(
     ``settings_one_of``, ``settings_multiple_of`` and ``settings_at_least`` (of a number or another setting) and
     ``settings_below``; the lists ``settings_powers_of_two`` and ``not_with_pipeline``; by format of the cache
     ``cache_capability``, the first numbers of the compute capabilities that its kernels are for; and
-    ``cache_not_latent``, the formats that latent attention has no kernel for.
+    ``cache_not_latent``, the formats that latent attention has no kernel for; ``least_capability`` of a card, and by
+    format ``weights_capability``, the least for the kernels of weights.
     """
     values = {**deployment.settings.values, **derived}
-    refusals = (*_of_settings(deployment, values), *_of_cache(architecture, deployment))
+    refusals = (
+        *_of_card(deployment),
+        *_of_settings(deployment, values),
+        *_of_cache(architecture, deployment),
+        *_of_weights(architecture, deployment),
+    )
     if refusals:
         raise PlannerError(f"{title} {deployment.settings.version} refuses {refusals[0]}.")
 
@@ -56,6 +63,33 @@ def _of_settings(deployment: Deployment, values: Mapping[str, Any]) -> Iterator[
         if deployment.pipeline_parallel > 1 and values.get(name) is not None:
             stages = f"pipeline_parallel = {deployment.pipeline_parallel}"
             yield f"{name} = {values[name]} with {stages}: leave one of them out"
+
+
+def _of_card(deployment: Deployment) -> Iterator[str]:
+    capability, least = deployment.device.compute_capability, deployment.settings.rules.get("least_capability")
+    if capability is None or least is None or capability >= least:
+        return
+    entries = presets.engine_data(deployment.engine).rules["least_capability"]
+    later = next(entry.since for entry in entries if entry.value > capability)
+    yield (
+        f"{deployment.device.title}, of compute capability {capability:.1f}: its builds are for {least:.1f} and later; "
+        f"ask for an --engine-version before {later}"
+    )
+
+
+def _of_weights(architecture: Architecture, deployment: Deployment) -> Iterator[str]:
+    capability, device = deployment.device.compute_capability, deployment.device
+    known = deployment.settings.rules.get("weights_capability") or {}
+    if capability is None or capability >= max(known.values(), default=0):
+        return
+    tensors = (tensor for layer, _ in distinct_layers(architecture.layers) for tensor in layer.tensors)
+    for name in dict.fromkeys(deployment.weights.format_of(tensor.role, tensor.stored).name for tensor in tensors):
+        least = known.get(name) or known.get(name.partition("-")[0])
+        if least is not None and capability < least:
+            yield (
+                f"weights in {name} on {device.title}, of compute capability {capability:.1f}: its kernels are for "
+                f"{least:.1f} and later; give other --weights, such as int4-g128"
+            )
 
 
 def _of_cache(architecture: Architecture, deployment: Deployment) -> Iterator[str]:

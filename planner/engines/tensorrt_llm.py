@@ -1,9 +1,10 @@
 """TensorRT-LLM: blocks of tokens in a share of what engine and buffers leave free."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from planner.architecture import Architecture, Attention, LatentAttention, Mixer
-from planner.deployment import Deployment
+from planner.deployment import Deployment, Workload
 from planner.engines.base import Limit, ServerLimits
 from planner.engines.free_share import FreeShare, unknown_cache
 from planner.engines.split import heads_on_rank
@@ -76,6 +77,16 @@ class TensorrtLlm(FreeShare):
     def limits(self, deployment: Deployment) -> ServerLimits:
         step = Limit(setting="max_num_tokens", value=deployment.settings.values["max_num_tokens"])
         return replace(super().limits(deployment), step_tokens=step)
+
+    def _notes(self, pool_tokens: int, deployment: Deployment, workload: Workload) -> Iterator[str]:
+        yield from super()._notes(pool_tokens, deployment, workload)
+        settings = deployment.settings
+        step = settings.values["max_num_tokens"]
+        if settings.rule("whole_prompts") and workload.context_tokens > step:
+            yield (
+                f"TensorRT-LLM takes prompts of up to max_num_tokens = {step:,} tokens, and longer ones with chunked "
+                "prefill alone."
+            )
 
     def runtime_items(self, architecture: Architecture, deployment: Deployment) -> tuple[LineItem, ...]:
         """Everything that is allocated before the cache, beside the weights: buffers of each request among it."""

@@ -75,16 +75,17 @@ def devices_for(choices: Choices, architecture: Architecture, weights: Sequence[
     storable = _storable(replace(choices, device=None, memory="1GiB", devices=None), architecture, weights)
     matches = []
     for device in sorted(presets.devices().values(), key=lambda device: device.memory_bytes):
-        if device.vendor == CPU or not runs_on(choices.engine, device):
+        if device.vendor == CPU or not runs_on(choices.engine, device, choices.engine_version):
             continue
         unread = {*default_weights(choices.engine)} - {*default_weights(choices.engine, device)}
         for chosen, ranks in storable:
             if chosen.deployment.weights.name in unread:
                 continue
-            match = _fitting(chosen, on_device(ranks, device), device)
-            if match is not None:
-                matches.append(match)
-                break
+            with suppress(PlannerError):  # its kernels may not be for this card
+                match = _fitting(chosen, on_device(ranks, device), device)
+                if match is not None:
+                    matches.append(match)
+                    break
     return matches
 
 
@@ -113,9 +114,12 @@ def check_device(choices: Choices) -> Device:
     Workload(context_tokens=1 if choices.context is None else choices.context, users=choices.users)
     cards = choose_cards(choices)
     for device in cards:
-        if not runs_on(choices.engine, device):
+        if not runs_on(choices.engine, device, choices.engine_version):
             others = ", ".join(engines_on(device)) or MINIMUM
-            raise PlannerError(f"{choices.engine} does not run on {device.title}: choose one of: {others}.")
+            data = presets.engine_data(choices.engine)
+            has_older = choices.engine_version is None and data.runs_on(device.name, device.vendor)
+            older = " in its newest release: give an earlier --engine-version, or" * has_older or ":"
+            raise PlannerError(f"{choices.engine} does not run on {device.title}{older} choose one of: {others}.")
     return min(cards, key=lambda card: card.memory_bytes)
 
 

@@ -8,7 +8,9 @@ from planner.logs.patterns import pattern
 PATTERNS = (
     pattern("device", r"ggml_metal_\w{1,30}: found device: (?P<set__device>Apple [\w ]{1,30})"),
     # What Metal lets one program have, in MiB, behind what it has already.
-    pattern("allocated", r"allocated (?:'\w{1,20} *' )?buffer, size = *SIZE Mi?B,.{0,30}?\( *SIZE / *<card__mib>\)"),
+    pattern(
+        "allocated", r"allocated (?:'\w{1,20} *' )?buffer, size = *SIZE Mi?B,.{0,30}?\( *<in_use__mib> / *<card__mib>\)"
+    ),
     pattern(
         "kIOGPUCommandBufferCallbackErrorOutOfMemory",
         r"Insufficient Memory \(\d{1,8}:kIOGPUCommandBufferCallbackErrorOutOfMemory\)",

@@ -31,12 +31,14 @@ _BREAKDOWN = (
 )
 
 
+PER_SEQUENCE = "2025-11-02"
+"""Until that day a slot's context was called n_ctx_per_seq: #16736."""
 FIRST_NAMES = "2025-01-03"
 """Until that day functions of llama.cpp were named llm_load_…, and lines after them: #10902. ik_llama.cpp kept them."""
 
 
-def _context(name: str) -> Pattern:
-    return pattern(name, rf"{_CONTEXT}{name} *= (?P<set__{name}>[\w-]{{1,20}})")
+def _context(name: str, last: str = "") -> Pattern:
+    return pattern(name, rf"{_CONTEXT}{name} *= (?P<set__{name}>[\w-]{{1,20}})", last=last)
 
 
 def _metadata(name: str) -> Pattern:
@@ -105,11 +107,9 @@ FORMAT = Format(
         *(_metadata(name) for name in ("n_layer", "n_ctx_train", "n_swa", "n_expert")),
         *(
             _context(name)
-            for name in (
-                *("n_seq_max", "n_ctx", "n_ctx_seq", "n_ctx_per_seq", "n_batch", "n_ubatch", "flash_attn"),
-                "kv_unified",
-            )
+            for name in (*("n_seq_max", "n_ctx", "n_ctx_seq", "n_batch", "n_ubatch", "flash_attn", "kv_unified"),)
         ),
+        _context("n_ctx_per_seq", last=PER_SEQUENCE),
         pattern(
             "device",
             rf"using device {_DEVICE} \((?P<set__device>.{{1,80}}?)\)(?: \(.{{0,60}}?\))? - <free__mib> MiB free",
@@ -130,6 +130,7 @@ FORMAT = Format(
             pattern(word, rf"(?P<set__mmproj>{word}): ")
             for word in ("clip_model_loader", "clip_model_load", "clip_ctx")
         ),
+        pattern("repeating", r"offloading <repeating__layers> repeating layers to GPU"),
         pattern("offloaded", r"offloaded <offloaded__layers>/<offloadable__layers> layers to GPU"),
         pattern(
             "load_tensors",

@@ -24,6 +24,7 @@ COMMAND = options_of(
     | {"--tp": "tp_size", "--dp": "dp_size", "--ep": "ep_size", "--pp": "pp_size", "--model": "model_path"}
     | {"--tensor-parallel-size": "tp_size", "--data-parallel-size": "dp_size"}
 )
+_FIRST = "free_at_first"
 _TWICE = (
     *("free", "free_after_load", "weights", "free_after_pool", "graphs"),
     *("pool_tokens", "cache", "keys", "values"),
@@ -48,6 +49,7 @@ FORMAT = Format(
             for word in ("launch_server", "serve", "bench_one_batch", "bench_offline_throughput")
         ),
         pattern("Load", r"\[(?P<day__>20\d\d-\d\d-\d\d) [\d:]{8}(?: [\w ]{1,30})?\] Load weight "),
+        pattern("Init", r"Init torch begin\. (?i:avail) mem=<free_at_first__gib> GB"),
         pattern("begin", r"Load weight begin\. (?i:avail) mem=<free__gib> GB"),
         pattern(
             "end",
@@ -122,7 +124,7 @@ FORMAT = Format(
 def name_drafts(readings: Iterable[Reading]) -> tuple[Reading, ...]:
     """The second of a rank's lines of one kind is its draft model's: ``draft_weights``, ``draft_pool_tokens``, …
 
-    What was free before loading is what was left and what was loaded, where no line says it.
+    What was free before loading is what was left and what was loaded, or what was free at first, where no line says it.
     """
     seen: set[tuple[str, str]] = set()
     found = []
@@ -131,7 +133,7 @@ def name_drafts(readings: Iterable[Reading]) -> tuple[Reading, ...]:
         again = reading.name in _TWICE and key in seen
         seen.add(key)
         found.append(replace(reading, name=f"draft_{reading.name}") if again else reading)
-    return (*_free_before(found), *found)
+    return (*_free_before(found), *(reading for reading in found if reading.name != _FIRST))
 
 
 def _free_before(found: list[Reading]) -> Iterable[Reading]:
@@ -139,6 +141,10 @@ def _free_before(found: list[Reading]) -> Iterable[Reading]:
     for reading in found:
         by_rank.setdefault(reading.rank, {})[reading.name] = reading
     for named in by_rank.values():
-        after, weights = named.get("free_after_load"), named.get("weights")
-        if "free" not in named and after is not None and weights is not None:
+        after, weights, first = (named.get(name) for name in ("free_after_load", "weights", _FIRST))
+        if "free" in named:
+            continue
+        if after is not None and weights is not None:
             yield replace(after, name="free", value=after.value + weights.value, step=after.step + weights.step)
+        elif first is not None:
+            yield replace(first, name="free")

@@ -10,6 +10,9 @@ from planner.logs.patterns import Format, pattern
 from planner.logs.ranks import rank
 from planner.logs.readings import Reading
 
+_LAST_BUILT = "0.21.0"
+"""Until 1.0 what is served is an engine that was built before, as these lines show; then PyTorch's by default."""
+
 FORMAT = Format(
     engine="tensorrt_llm",
     rank=rank,
@@ -17,7 +20,7 @@ FORMAT = Format(
     patterns=(
         pattern("version", r"TensorRT-LLM version:? <version__>", begins=True),
         pattern("version", r"Engine version <version__>"),
-        pattern("Loaded", r"Loaded engine size: <weights__mib> MiB"),
+        pattern("Loaded", r"Loaded engine size: <weights__mib> MiB", last=_LAST_BUILT),
         pattern(
             "Allocated",
             r"Allocated <context__printed> (?P<unit__>[KMG]i?B) for execution context memory",
@@ -28,6 +31,7 @@ FORMAT = Format(
             "calculating",
             r"Memory usage when calculating max tokens in paged kv cache: total: <card__gib> GiB, "
             r"available: <free_after_load__gib> GiB",
+            last=_LAST_BUILT,
         ),
         pattern("primary", r"Number of blocks in KV cache primary pool: <blocks__blocks>"),
         pattern("block", r"Number of tokens per block: (?P<set__tokens_per_block><block__tokens>)"),

@@ -54,6 +54,14 @@ class EngineData:
         """Whether it runs on *device*; of a device without a *vendor* nothing is known that would forbid it."""
         return not self.vendors or not vendor or (vendor in self.vendors and device not in self.not_on)
 
+    def takes(self, capability: float | None, version: str | None = None) -> bool:
+        """Whether builds of *version*, the newest where none is given, are for cards of this compute capability."""
+        entries = self.rules.get("least_capability", ())
+        if capability is None or not entries:
+            return True
+        least: float = value_at(entries, self.number(version or self.newest))
+        return capability >= least
+
     def number(self, version: str) -> Version:
         """*version* as rules are ordered; a build between two whose days are known lies in proportion between them.
 

@@ -25,7 +25,7 @@ from planner.startups.lacks import (
     out_of_range,
 )
 from planner.startups.model import FULL, READS_PROJECTOR, lacks_projector, model_of, shown_name, stored_as
-from planner.startups.releases import dated, is_of_llama_cpp, version_of
+from planner.startups.releases import dated, for_card, is_of_llama_cpp, version_of
 
 CACHE_DTYPES = {
     "bfloat16": "bf16",
@@ -104,6 +104,9 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     if cards is None:
         return Told(choices=None, missing=ask_for_card(start), lacks=Lack.CARD, notes=tuple(notes))
     asked = _as_asked(cards.choices, start, given)
+    if (newest := for_card(asked)) is not None:
+        asked = replace(asked, engine_version=newest)
+        notes.append(f"The log does not say which release it is of: none after {newest} runs on this card.")
     return Told(choices=asked, notes=(*notes, *cards.notes), made_of=cards.made_of)
 
 

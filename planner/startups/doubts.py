@@ -191,6 +191,18 @@ def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None)
     )
 
 
+def over_recommended(start: Start) -> str:
+    """Metal gives more than it recommends, warns, and may fail once it computes."""
+    used, recommended = start.most("in_use"), start.most("card")
+    if used is None or recommended is None or used.value <= recommended.value:
+        return ""
+    return (
+        f"It started, and takes {_size(used.value - recommended.value)} more than the {_size(recommended.value)} that "
+        "Metal recommends: it may fail or swap when it computes. Fewer layers on the GPU, a shorter context or a "
+        "smaller file stay below."
+    )
+
+
 def went_on(start: Start) -> str:
     """What LMDeploy does where its cache holds fewer tokens than were asked for: it starts, with those."""
     cut = start.most("longest_start")

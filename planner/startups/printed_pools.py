@@ -47,8 +47,7 @@ def pool_changes(start: Start) -> Iterator[Try]:
 
 def _sglang(start: Start) -> Iterator[Try]:
     option, least, own = SHARES["sglang"], start.most("least_share"), printed_share(start)
-    if least is not None and own is not None and own >= least.value:
-        # The share is not what is missing: of a model with recurrent states these take what is left.
+    if lacks_states(start):
         yield from fewer_states(start)
         return
     if least is not None and (share := share_above(least.value + 2 * MARGIN)) <= LARGEST_SHARE:
@@ -67,6 +66,14 @@ def _sglang(start: Start) -> Iterator[Try]:
         share = HIGH_SHARE if own is None or own >= USUAL_SHARE else USUAL_SHARE
         before = "than it takes by itself" if own is None else f"than {own:g}"
         yield change(f"{share:g} of the card for weights and cache, more {before}", f"{option} {share:g}", starts=False)
+
+
+def lacks_states(start: Start) -> bool:
+    """Whether SGLang's recurrent states have no room: as it says, or as its share is above the least that it names."""
+    least, own = start.most("least_share"), printed_share(start)
+    if start.engine != "sglang" or start.failure is None:
+        return False
+    return start.failure.kind == "states" or (least is not None and own is not None and own >= least.value)
 
 
 def fewer_states(start: Start) -> Iterator[Try]:

@@ -4,12 +4,16 @@ from datetime import date
 
 from planner import presets
 from planner.errors import PlannerError
+from planner.inputs.choices import Choices
+from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import Start
 from planner.settings import sglang_releases, vllm_releases
 from planner.settings.data import EngineData
 from planner.settings.ollama_releases import had_own_engine, release_of
-from planner.settings.source_lines import is_printed
+from planner.settings.source_lines import is_printed, releases_file
 
+OUTPUT_LAST = "2025-12-17"
+"""Until that day llama.cpp laid the output layer on a card after all others: #18148."""
 KEPT_NAMES = ("ik_llama_cpp",)
 """Forks whose lines are those of older releases than their own."""
 LLAMA_CPP_ALONE = frozenset(("name", "n_layer", "n_ctx_train", "n_ctx_seq", "n_ctx_per_seq", "n_ubatch"))
@@ -22,28 +26,42 @@ def version_of(start: Start) -> str | None:
     return next((text for text in (_printed(start), _latest(start)) if text and _is_version(data, text)), None)
 
 
+def for_card(told: Choices) -> str | None:
+    """The newest release of vLLM whose builds are for the card of a start that ran there and names none.
+
+    ``None`` where it names one, or the newest known runs there.
+    """
+    if told.engine != "vllm" or told.engine_version is not None or told.device is None:
+        return None
+    data = presets.engine_data(told.engine)
+    try:
+        capability = presets.find_device(told.device).compute_capability
+    except PlannerError:
+        return None
+    if data.takes(capability):
+        return None
+    return next((name for name in reversed(releases_file("vllm")["releases"]) if data.takes(capability, name)), None)
+
+
 def dated(start: Start, version: str | None) -> str:
     """That a release was concluded, and from what; empty where it is printed."""
     if version is None or version == _printed(start):
         return ""
     if start.engine == "vllm" and version == vllm_releases.release_of(start.sources):
         shown = next(line.partition(" ")[0] for line in start.sources if is_printed("vllm", [version], [line]))
-        return (
-            f"The log does not say which release of vLLM it is of: by the lines of its source, such as {shown}, it is "
-            f"{version}; --engine-version names another."
-        )
+        what, so = f"the lines of its source, such as {shown}", f"it is {version}"
+    else:
+        what, so = _shows(start, version), f"none after {version}, whose rules are taken"
+    title = presets.engine_data(start.engine).title.partition(":")[0]
+    return f"The log does not say which release of {title} it is of: by {what}, {so}; --engine-version names another."
+
+
+def _shows(start: Start, version: str) -> str:
+    """What tells the release of a log that prints none."""
     if start.engine == "sglang" and version == sglang_releases.release_of(_day(start)):
-        return (
-            f"The log does not say which release of SGLang it is of: by its day, {start.day}, none after {version}, "
-            "whose rules are taken; --engine-version names another."
-        )
-    if start.engine != "ollama":
-        return ""
-    what = " and ".join(filter(None, ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))))
-    return (
-        f"The log does not say which release of Ollama it is of: by {what}, none after {version}, whose rules are "
-        "taken; --engine-version names another."
-    )
+        return f"its day, {start.day}"
+    shown = ("its lines" * bool(start.sources), f"its day, {start.day}" * bool(start.day))
+    return (start.engine == "ollama" and " and ".join(filter(None, shown))) or "how its lines are written"
 
 
 def is_of_llama_cpp(start: Start) -> bool:
@@ -64,7 +82,17 @@ def _latest(start: Start) -> str:
         return release_of(start.day, start.sources) or start.day
     if start.engine == "sglang" and (release := sglang_releases.release_of(_day(start))):
         return release
-    return "" if start.engine in KEPT_NAMES else start.last
+    if start.engine in KEPT_NAMES:
+        return ""
+    return OUTPUT_LAST if start.engine in LLAMA_CPP and not start.last and _keeps_output(start) else start.last
+
+
+def _keeps_output(start: Start) -> bool:
+    """Whether as many of the layers that repeat lie on cards as lie there at all, and some do not."""
+    repeating, offloaded, every = (start.most(name) for name in ("repeating", "offloaded", "offloadable"))
+    if repeating is None or offloaded is None or every is None:
+        return False
+    return 0 < repeating.value == offloaded.value < every.value
 
 
 def _day(start: Start) -> str:

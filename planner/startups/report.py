@@ -13,11 +13,12 @@ from planner.logs.readings import ALLOCATED, LOCALAI, Failure, Readings, Start
 from planner.records import dataclass
 from planner.startups.choices import Told, choices_from_log
 from planner.startups.comparison import Compared, compare
-from planner.startups.doubts import doubted, run_by_another, still_fits, went_on
+from planner.startups.doubts import doubted, over_recommended, run_by_another, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
 from planner.startups.printed_changes import printed_changes
+from planner.startups.printed_pools import lacks_states
 from planner.startups.profile import profile_from
 from planner.startups.spill import spilled, spilled_at_all
 from planner.startups.trial import Try
@@ -81,7 +82,7 @@ def report_log(
         in_main_memory = spilled_at_all(start)
     else:
         in_main_memory = spilled(start, told.choices, chosen.architecture, profile)
-    doubts = (doubt, unexplained, unmeasured, went_on(start), run_by_another(start))
+    doubts = (doubt, unexplained, unmeasured, went_on(start), over_recommended(start), run_by_another(start))
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,
@@ -110,7 +111,9 @@ def report_log(
 
 
 def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:
-    """Of *tries* those by which there is a cache, where there was none."""
+    """Of *tries* those by which there is a cache, where there was none; all that leave more than SGLang's states do."""
+    if lacks_states(start):
+        return tries
     is_pool = start.failure is not None and start.failure.kind == "pool"
     return tuple(one for one in tries if is_pool and one.starts)
 

@@ -49,7 +49,7 @@ def would_start(
     if choices.engine in LLAMA_CPP and (missing := _missing_bytes(start, before)) is not None:
         failed = _with_missing(failed, before, missing + beyond_refused(start, before.items))
         before = failed.ask(choices)
-    is_unknown = before.fits and start.failure.kind in ("pool", "memory")
+    is_unknown = (before.fits and start.failure.kind in ("pool", "memory")) or _starts_by_plan(start, before)
     tried: dict[str, Try] = {}
     for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
@@ -80,6 +80,14 @@ def _freed(start: Start, failed: Failed, before: Answer) -> tuple[Try, ...]:
             choices=failed.choices,
         ),
     )
+
+
+def _starts_by_plan(start: Start, before: Answer) -> bool:
+    """Whether SGLang, which starts with any cache, has one by the plan and had none by the log, whatever the length."""
+    is_of_any_length = (
+        start.engine == "sglang" and start.failure is not None and start.failure.kind in ("pool", "states")
+    )
+    return is_of_any_length and bool(before.max_context_tokens)
 
 
 def _perhaps(found: Try) -> Try:
@@ -150,7 +158,8 @@ def _changes(start: Start, failed: Failed, before: Answer) -> Iterator[Change]:
         most = whole_blocks(start, int(held.value))
         yield "estimate", f"{most:,} tokens, which its cache holds", ENGINE, replace(choices, context=most)
     # Above its own figure the engine would refuse again.
-    if (longest := before.max_context_tokens) and longest < before.context_tokens and longest <= most:
+    longest, is_too_long = before.max_context_tokens, not _starts_by_plan(start, before)
+    if is_too_long and longest and longest < before.context_tokens and longest <= most:
         ours = f"{longest:,} tokens instead of {before.context_tokens:,}"
         yield "context", ours, PLANNER, replace(choices, context=longest)
     if is_vllm:

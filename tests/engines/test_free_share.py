@@ -183,6 +183,15 @@ def test_what_turbomind_does_not_serve_is_refused(name: str, version: str, is_se
         answer(chosen.architecture, chosen.deployment, chosen.workload)
 
 
+@pytest.mark.parametrize(
+    ("version", "context", "is_noted"), [("1.2", 8_193, True), ("1.2", 8_192, False), ("0.19", 9_000, False)]
+)
+def test_tensorrt_llm_takes_no_prompt_longer_than_a_step(version: str, context: int, is_noted: bool) -> None:
+    """A step has 8,192 tokens by default, and prompts are not cut unless that is asked for."""
+    found = ask(DENSE, "tensorrt_llm", engine_version=version, context=context)
+    assert any("prompts of up to max_num_tokens = 8,192" in text for text in found.warnings) is is_noted
+
+
 def test_latents_were_expanded_before_0_12_2() -> None:
     with pytest.raises(PlannerError, match="latent attention"):
         ask(model(layer(latent())), "lmdeploy", engine_version="0.12.1")

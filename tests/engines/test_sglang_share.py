@@ -173,7 +173,8 @@ def test_other_kernels_on_amd_leave_the_whole_share() -> None:
     ],
 )
 def test_pages_are_as_long_as_kernels_want_them(settings: tuple[str, ...], page: int) -> None:
-    chosen = choose(Choices(model="deepseek-v2-lite", device="h100-sxm", engine="sglang", set=settings))
+    device = "b200" if "attention_backend=trtllm_mla" in settings else "h100-sxm"
+    chosen = choose(Choices(model="deepseek-v2-lite", device=device, engine="sglang", set=settings))
     found = answer(chosen.architecture, chosen.deployment, chosen.workload).report
     assert found is not None
     assert found.block_size == page
@@ -187,3 +188,13 @@ def test_a_share_that_leaves_less_than_any_model_needs_is_refused(share: float, 
     found = answer(chosen.architecture, chosen.deployment, chosen.workload)
     assert found.report is not None
     assert any("for activations and graphs; 0.50 GiB" in text for text in found.report.refusals) is is_refused
+
+
+def test_a_chunk_of_nothing_is_a_whole_prompt() -> None:
+    """SGLang cuts no prompt at 0 or below; a step is max_prefill_tokens then."""
+    whole, none = (
+        choose(Choices(model="qwen3-8b", device="rtx-4090", engine="sglang", set=(f"chunked_prefill_size={size}",)))
+        for size in (-1, 0)
+    )
+    answers = [answer(each.architecture, each.deployment, each.workload) for each in (whole, none)]
+    assert answers[0].pool_tokens == answers[1].pool_tokens

@@ -265,3 +265,12 @@ def test_a_refusal_as_people_write_it_down() -> None:
         *(("request", "bytes"), ("pool", "bytes"), ("longest_start", "tokens"))
     ]
     assert start.named("longest_start")[0].value == 126_208
+
+
+def test_more_than_metal_recommends_is_said() -> None:
+    """5,738.22 of 5,461.34 MiB are 277 too many (ggml-org/llama.cpp#5207); 5,400 are none."""
+    line = "ggml_backend_metal_buffer_type_alloc_buffer: allocated buffer, size =    82.52 MiB, ( {} /  5461.34)\n"
+    cache = "llama_kv_cache_init:      Metal KV buffer size =   400.00 MiB\n"
+    over, below = report(line.format("5738.22") + cache), report(line.format("5400.00") + cache)
+    assert any("0.27 GiB more than the 5.33 GiB that Metal recommends" in note for note in over.notes)
+    assert not any("Metal recommends" in note for note in below.notes)

@@ -68,3 +68,28 @@ def test_a_plan_follows_the_release_of_the_lines_and_says_so() -> None:
 def test_the_spelling_of_a_refusal_dates_it() -> None:
     assert "--engine-version 0.21.0" in report(REFUSED.format(model="models")).command
     assert "--engine-version" not in report(REFUSED.format(model="model")).command
+
+
+def test_a_slot_s_context_was_called_otherwise_until_november_2025() -> None:
+    log = "llama_context: n_ctx_per_seq = 32768\nload_tensors:        CUDA0 model buffer size =  4000.00 MiB\n"
+    given = {"model": "qwen3-8b", "weights": "q4_k_m"}
+    assert "--engine-version 2025-11-02" in report(log, **given).command
+    assert "--engine-version" not in report(log.replace("_per_seq", "_seq"), **given).command
+
+
+def test_which_layer_comes_last_dates_an_offload() -> None:
+    """5 of 37 layers, all of which repeat (ollama/ollama#10848): 5 of 36 such are 511 MiB of Q8_0, and not 4
+    and the output. A later release says 4 that repeat and the output of 5."""
+    log = (
+        "load_tensors: offloading {} repeating layers to GPU\n"
+        "load_tensors: offloaded 5/37 layers to GPU\n"
+        "load_tensors:        CUDA0 model buffer size =   511.43 MiB\n"
+    )
+    given = {"model": "qwen3-4b", "weights": "q8_0"}
+    old, new = report(log.format(5), **given), report(log.format(4), **given)
+    assert "--engine-version 2025-12-17" in old.command
+    assert "--engine-version" not in new.command
+    weights = {row.name: row.predicted for row in old.readings}["weights"]
+    # Norms are in 32 bit; (4,022,468,096 − 388,956,160) / 36 · 5 · 34/32 bytes are 511.3 MiB.
+    assert weights is not None
+    assert weights / 2**20 == pytest.approx(511.43, abs=12)

@@ -128,3 +128,37 @@ def test_lmdeploy_s_allocator_says_that_memory_ran_out() -> None:
     (start,) = read_log(log).starts
     assert (start.engine, start.failure and start.failure.kind) == ("lmdeploy", "memory")
     assert options(log)[0] == "--cache-max-entry-count 0.7"
+
+
+def test_sglang_0_1_says_what_is_free_in_other_words() -> None:
+    """sgl-project/sglang#485: 1 − 5.59 / 78.81 is 0.929; two hundredths more, rounded up, are 0.95."""
+    log = (
+        "[rank=1] Init torch begin. Avail mem=78.81 GB\n[rank=1] Load weight begin.\n"
+        "[rank=1] Load weight end. Type=LlavaQwenForCausalLM. Avail mem=5.59 GB\n"
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    )
+    found = options(log)
+    assert found[0] == "--mem-fraction-static 0.95"
+    assert found[-1] == "--tp-size 4"
+
+
+def test_tensorrt_llm_s_built_engines_are_of_releases_before_1_0() -> None:
+    """NVIDIA/TensorRT-LLM#2268: 0.9 of 21.89 GiB in blocks of 64 tokens of 512 KiB are 630.4, rounded up."""
+    log = (
+        "[TensorRT-LLM][INFO] Memory usage when calculating max tokens in paged kv cache: total: 39.39 GiB, "
+        "available: 21.89 GiB\n[TensorRT-LLM][INFO] Number of blocks in KV cache primary pool: 631\n"
+    )
+    found = report(log, model="qwen1.5-7b", device="a100-40gb")
+    blocks = next(row for row in found.readings if row.name == "blocks")
+    assert blocks.predicted == 631
+    assert any("none after 0.21.0" in note for note in found.notes)
+
+
+def test_no_shorter_request_makes_sglang_start_whose_states_have_no_room() -> None:
+    """It starts with any cache, so that what a plan has room for says nothing: all of it is perhaps enough."""
+    found = report(HYBRID, model="qwen3.8-27b", device="rtx-5090", weights="nvfp4")
+    first, *rest = found.would_start
+    assert (first.option, first.starts) == ("--max-mamba-cache-size 5", True)
+    assert not any(one.starts for one in rest)
+    assert not any(one.option.startswith("--context-length ") and " --" not in one.option for one in rest)
+    assert "--disable-radix-cache" in {one.option for one in rest}

@@ -9,6 +9,7 @@ from planner.engines.base import EngineReport, Limit, PerRequest, Pool, Rank, Se
 from planner.engines.division import check_division
 from planner.engines.pools import SeparatePools
 from planner.engines.refusals import check_settings
+from planner.engines.sglang.attention import check_attention
 from planner.engines.sglang.cells import SglangRank, own_rank, pools, request_specs
 from planner.engines.sglang.fraction import Model, kernels_factor, static_fraction
 from planner.engines.sglang.options import card_row, check, options, size_mib
@@ -37,6 +38,7 @@ class Sglang(SeparatePools, PerRequest):
         """Pipeline stages; the layers that draft are the last stage's, where this version counts them."""
         check(deployment)
         check_settings(architecture, deployment, "SGLang")
+        check_attention(architecture, deployment)
         check_division(architecture, deployment, "SGLang")
         model = _model(architecture)
         drafts: tuple[Layer, ...] = ()
@@ -76,7 +78,8 @@ class Sglang(SeparatePools, PerRequest):
         """
         settings = deployment.settings
         card = card_row(settings, size_mib(deployment)) or {}
-        chunk = settings.integer("chunked_prefill_size") or card.get("tokens", WHOLE_PROMPTS)
+        asked = settings.integer("chunked_prefill_size")
+        chunk = card.get("tokens", WHOLE_PROMPTS) if asked is None else asked or WHOLE_PROMPTS
         if chunk != WHOLE_PROMPTS and attends_apart(deployment):
             chunk //= deployment.data_parallel
         return ServerLimits(

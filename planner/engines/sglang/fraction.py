@@ -116,7 +116,7 @@ def _by_step(rule: Mapping[str, Any], model: Model, deployment: Deployment, card
     """MiB for the activations of a step, for graphs and for each device; large cards have a floor."""
     settings = deployment.settings
     row = card_row(settings, card_mib) or {}
-    chunk = settings.integer("chunked_prefill_size") or row["tokens"]
+    chunk = row["tokens"] if (asked := settings.integer("chunked_prefill_size")) is None else asked
     graphs = settings.integer("cuda_graph_max_bs") or row["graphs"][tp_size(deployment) >= settings.rule("many_ranks")]
     step = chunk if chunk > 0 else settings.integer("max_prefill_tokens") or 0
     reserved: float = rule["constant_mib"] + rule["token_mib"] * max(step, rule["least_tokens"])
