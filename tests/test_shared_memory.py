@@ -30,7 +30,7 @@ def test_every_device_says_whether_its_memory_is_shared_and_how_much_there_is() 
 
 
 def test_a_model_larger_than_the_machine_does_not_fit_however_its_layers_are_placed() -> None:
-    """18.5 GiB of weights, 1 of cache and 2.70 of other programs on 16; on a card with as much memory of its own they do."""
+    """18.5 GiB of weights, 1 of cache and 2.7 of other programs on 16; with a card with as much they do."""
     given = {"model": "qwen2.5-32b-instruct", "weights": "q4_k_m", "set": ("n_gpu_layers=31",), "context": 4096}
     short = ask("apple-m4-16gb", engine="ollama", **given)
     assert not short.fits
