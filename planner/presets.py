@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from planner.readers.gguf.knowledge import GgufKnowledge
     from planner.readers.unknown import UnknownRules
 
-RECALLED = "recalled"
-"""Of a preset's stored format."""
 _MAKER = re.compile(r"^(?:nvidia|amd|intel|apple)[ _-]+")
 
 
@@ -44,7 +42,8 @@ class ModelPreset:
 
     *published_parameters* is what the publisher's files hold; *also_published* counts what is in them and not loaded to
     answer, *parameters_note* says why. *null_keys* are those that the published file sets to null, which TOML cannot.
-    *stored_checked* is false where the format that its files store the weights in was only recalled.
+    *stored_doubt* says in a word why the formats that its files store the weights in are assumed; empty where they are
+    known.
     """
 
     name: str
@@ -60,7 +59,7 @@ class ModelPreset:
     licence: str = ""
     release: Any = None
     aliases: tuple[str, ...] = ()
-    stored_checked: bool = True
+    stored_doubt: str = ""
 
     @property
     def published_config(self) -> dict[str, Any]:
@@ -238,7 +237,7 @@ def _of_checkpoint(name: str) -> ModelPreset | None:
         config={**whole.config, "quantization_config": known.quantization_config(layers)},
         source=known.source,
         retrieved=known.retrieved,
-        stored_checked=True,
+        stored_doubt="",
     )
 
 
@@ -292,7 +291,7 @@ def load_preset(name: str) -> Architecture:
     preset = find_model(name)
     source = f"{preset.source}, {preset.retrieved}"
     found = read_config(preset.published_config, knowledge(), name=preset.name, title=preset.title, source=source)
-    return found if preset.stored_checked else replace(found, stored_assumed=True, stored_doubt=RECALLED)
+    return replace(found, stored_assumed=True, stored_doubt=preset.stored_doubt) if preset.stored_doubt else found
 
 
 def _with_nulls(config: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -83,8 +83,8 @@ def set_up_line(chosen: Chosen | None, answer: Answer | None) -> str:
 
 
 def weights_words(chosen: Chosen, answer: Answer) -> str:
-    """The weights' format; what a file stores is named, and said to be as published."""
+    """The weights' format; what a file stores is named, and said to be as published, or why that is assumed."""
     if answer.weights != CHECKPOINT:
         return answer.weights
-    stored = chosen.architecture.stored_as
-    return f"{stored}, {AS_PUBLISHED}" if stored else AS_PUBLISHED
+    stored, doubt = chosen.architecture.stored_as, chosen.architecture.stored_doubt
+    return f"{stored}, {doubt or AS_PUBLISHED}" if stored else AS_PUBLISHED

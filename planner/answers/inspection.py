@@ -39,6 +39,7 @@ class Inspection:
     not_loaded_parameters: int
     model_limit_tokens: int | None
     stored_as: str
+    stored_doubt: str
     layers: tuple[LayerGrowth, ...]
     warnings: tuple[str, ...]
 
@@ -55,6 +56,7 @@ def inspect_model(architecture: Architecture, key_format: NumberFormat, value_fo
         not_loaded_parameters=by_role.get(MTP, 0),
         model_limit_tokens=architecture.max_position_embeddings,
         stored_as=architecture.stored_as,
+        stored_doubt=architecture.stored_doubt,
         layers=tuple(
             layer_growth(index, layer, key_format, value_format) for index, layer in enumerate(architecture.layers)
         ),

@@ -12,10 +12,11 @@ _LOADED = "loaded to answer"
 
 def inspection_text(found: Inspection) -> str:
     """Totals, roles, and the layers in runs of equal ones."""
+    stored = " ".join(filter(None, (found.stored_as or "unknown", found.stored_doubt and f"({found.stored_doubt})")))
     limit = "unknown" if found.model_limit_tokens is None else f"{found.model_limit_tokens:,} tokens"
     lines = [
         f"{found.model}: {found.parameters:,} parameters, {found.active_parameters:,} active a token",
-        f"model_type {found.model_type}, stored as {found.stored_as or 'unknown'}, made for {limit}",
+        f"model_type {found.model_type}, stored as {stored}, made for {limit}",
         "",
         *_role_lines(found),
         "",

@@ -23,6 +23,7 @@ from tests.builders import attention, latent, layer, linear, model, state
 from tests.shapes import mamba2, mixed, shape
 
 # 4 layers keep 2 · 2 heads · 64 · 2 bytes = 512 a token, so a block of 16 tokens is 4 · 8,192 = 32,768 bytes.
+UNEVEN = model(layer(attention(8, 2, 64)), layer(attention(8, 3, 64, window_tokens=9)))
 DENSE = model(*[layer(attention())] * 4)
 BLOCK_BYTES = 32_768
 
@@ -346,11 +347,14 @@ def test_too_many_sequences_for_the_states_do_not_start() -> None:
             {},
             "does not go with a model that mixes attention and recurrent states",
         ),
+        (UNEVEN, (), {"engine_version": "0.23"}, "blocks as large as the largest page"),
+        (UNEVEN, (), {"engine_version": "0.28"}, "that are no multiple is not known here: plan with engine minimum"),
+        # The indexer's pages beside those that hold a state: vLLM runs it, in more than one kind of block.
         (
-            model(layer(attention(8, 2, 64)), layer(attention(8, 3, 64, window_tokens=9))),
+            load_preset("glm-5.3-flash"),
             (),
-            {},
-            "blocks as large as the largest page",
+            {"memory": "300GiB", "tensor_parallel": 4},
+            "not known here: plan with engine minimum",
         ),
     ],
 )
@@ -360,6 +364,17 @@ def test_what_vllm_cannot_do_gets_one_sentence(
     with pytest.raises(PlannerError) as refusal:
         ask(architecture, *settings, **options)
     assert sentence in str(refusal.value)
+
+
+def test_pages_that_do_not_go_into_the_largest_are_padded_to_it() -> None:
+    """Pages of 16 tokens of 512 and 768 B: both take 12,288 B, and 160 tokens ten blocks and the window's two."""
+    found = ask(UNEVEN, "max_num_batched_tokens=1", "max_num_seqs=1", "async_scheduling=false", context=160)
+    assert found.report is not None
+    assert found.report.groups == (
+        "1 × 1 layers, full attention, blocks of 16 tokens",
+        "1 × 1 layers, sliding window 9, blocks of 16 tokens",
+    )
+    assert found.kv_request_bytes == (10 + 2) * 12_288
 
 
 def test_large_cards_but_the_a100_run_larger_batches() -> None:

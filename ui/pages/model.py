@@ -56,7 +56,8 @@ def _headline(chosen: Chosen, answer: Answer, preset: ModelPreset | None) -> Non
     st.title(f"{architecture.title}: {in_words(answer.parameters)} parameters{made_for}", anchor=False)
     parts = [f"{len(architecture.layers)} layers; {attention_words(architecture)}", f"`{architecture.model_type}`"]
     if architecture.stored_as:
-        parts.append(f"published in {architecture.stored_as}")
+        doubt = f" ({architecture.stored_doubt})" if architecture.stored_doubt else ""
+        parts.append(f"published in {architecture.stored_as}{doubt}")
     if preset is not None and preset.licence:
         parts.append(f"licence {preset.licence}")
     if preset is not None and preset.release:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+from planner.architecture import LatentAttention
 from planner.deployment import Deployment
 from planner.engines.base import Rank
 from planner.engines.vllm.blocks import Group, Grouping
@@ -34,7 +35,9 @@ def grouping(rank: Rank, deployment: Deployment) -> Grouping:
         groups = tuple(Group(cache=cache, count=1, layers=count) for cache, count in caches.items())
         # Layers of one kind and different sizes are one group; the first stands for all in what is printed.
         return Grouping(groups=groups[:1], block_bytes=sum(g.cache.page_bytes * g.layers for g in groups))
-    return _even_groups(_equal_pages(caches), settings.rule("single_group_ratio"))
+    is_latent = any(isinstance(mixer, LatentAttention) for layer in rank.layers for mixer in layer.mixers)
+    uneven = "unknown" if is_latent else settings.rule("uneven_pages")
+    return _even_groups(_equal_pages(caches, uneven, settings.version), settings.rule("single_group_ratio"))
 
 
 def request_specs(rank: Rank, deployment: Deployment) -> tuple[KVCacheSpec, ...]:
@@ -74,18 +77,28 @@ def _single_kind(caches: Counter[LayerCache]) -> Counter[LayerCache]:
     return without_windows(caches) if FULL in kinds and kinds & {SLIDING, CHUNKED} else caches
 
 
-def _equal_pages(caches: Counter[LayerCache]) -> Counter[LayerCache]:
-    """Smaller pages take more tokens a block until all pages are as large as the largest."""
+def _equal_pages(caches: Counter[LayerCache], uneven: str, version: str) -> Counter[LayerCache]:
+    """Smaller pages take more tokens a block until all pages are as large as the largest.
+
+    One that does not go into it whole is refused, padded, or *uneven* in a way that is not known.
+    """
     largest = max(cache.page_bytes for cache in caches)
     found: Counter[LayerCache] = Counter()
     for cache, count in caches.items():
         ratio, rest = divmod(largest, cache.page_bytes)
-        if rest:
+        if rest and uneven == "refused":
             raise PlannerError(
-                f"vLLM cannot give {cache.title} layers ({cache.page_bytes:,} B a page) blocks as large as the largest "
-                f"page ({largest:,} B), which is no multiple; try another tensor_parallel or block_size."
+                f"vLLM {version} cannot give {cache.title} layers ({cache.page_bytes:,} B a page) blocks as large as "
+                f"the largest page ({largest:,} B), which is no multiple; try another tensor_parallel or block_size."
             )
-        found[replace(cache, block_tokens=cache.block_tokens * ratio, page_bytes=largest)] += count
+        if rest and uneven == "unknown":
+            raise PlannerError(
+                f"How vLLM {version} lays {cache.title} layers ({cache.page_bytes:,} B a page) beside larger pages "
+                f"({largest:,} B) that are no multiple is not known here: plan with engine minimum, which counts what "
+                "they keep."
+            )
+        block_tokens = cache.block_tokens if rest else cache.block_tokens * ratio
+        found[replace(cache, block_tokens=block_tokens, page_bytes=largest)] += count
     return found
 
 
