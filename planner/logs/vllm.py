@@ -82,7 +82,7 @@ FORMAT = Format(
         pattern("LLM", r"\bLLM\((?P<pairs__>.*)", is_weak=True, pairs=ARGUMENTS),
         *(
             pattern(name, rf"^ {{1,16}}(?P<pairs__>{name} ?= ?[^=].{{0,200}}),? *$", is_weak=True, pairs=ARGUMENTS)
-            for name in ("model", "tensor_parallel_size", "max_model_len", "gpu_memory_utilization", "max_num_seqs")
+            for name in SETTINGS
         ),
         pattern("took", r"Loading model weights took <weights__gib> Gi?B"),
         pattern("took", r"Model loading took <weights__gib> Gi?B"),

@@ -11,5 +11,16 @@ def release_of(lines: Collection[str]) -> str:
     >>> release_of(("core.py:708 ERROR",)), release_of(("core.py:1 ERROR",)), release_of(())
     ('0.11.0', '', '')
     """
+    return next(iter(releases_of(lines)[-1:]), "")
+
+
+def releases_of(lines: Collection[str]) -> list[str]:
+    """All of them; none where two lines are of releases that have nothing in common, as a build between them may print.
+
+    >>> releases_of(("core.py:1108 ERROR",)), releases_of(("core.py:1108 ERROR", "core.py:708 ERROR"))
+    (['0.19.0', '0.19.1'], [])
+    """
     releases = releases_file("vllm")["releases"]
-    return printing("vllm", releases, lines)[-1] if is_printed("vllm", releases, lines) else ""
+    printed = [line for line in lines if is_printed("vllm", releases, [line])]
+    every = [set(printing("vllm", releases, [line])) for line in printed]
+    return [name for name in releases if every and all(name in those for those in every)]

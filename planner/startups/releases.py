@@ -48,8 +48,9 @@ def dated(start: Start, version: str | None) -> str:
     if version is None or version == _printed(start):
         return ""
     if start.engine == "vllm" and version == vllm_releases.release_of(start.sources):
+        known = vllm_releases.releases_of(start.sources)
         shown = next(line.partition(" ")[0] for line in start.sources if is_printed("vllm", [version], [line]))
-        what, so = f"the lines of its source, such as {shown}", f"it is {version}"
+        what, so = f"the lines of its source, such as {shown}", f"it is {' or '.join(known)}"
     else:
         what, so = _shows(start, version), f"none after {version}, whose rules are taken"
     title = presets.engine_data(start.engine).title.partition(":")[0]

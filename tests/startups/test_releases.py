@@ -28,6 +28,8 @@ def report(log: str, **given: str) -> LogReport:
         (("gpu_worker.py:298 Available KV cache memory: 4.5 GiB",), "0.11.0"),
         (("gpu_worker.py:508 Available KV cache memory", "kv_cache_utils.py:2146 GPU KV cache size"), "0.24.0"),
         (("distributed_gpu_executor.py:57 # GPU blocks: 3852", "distributed_gpu_executor.py:61 Maximum"), "0.6.6"),
+        # No release prints both: it is a build between two.
+        (("gpu_worker.py:480 Available KV cache memory", "kv_cache_utils.py:2146 GPU KV cache size"), ""),
         # A line of no release counts for nothing.
         (("gpu_worker.py:1 Available KV cache memory", "core.py:866 ERROR"), "0.13.0"),
         (("core.py:866 INFO",), ""),
