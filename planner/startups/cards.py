@@ -17,7 +17,7 @@ from planner.units import GIB, MIB, format_bytes
 
 SAME_SIZE = 0.04
 """A card by name and the size that is printed differ by less, unless a slice of it or another card is meant."""
-_FREE, _POOL, _TOKENS = (frozenset({name}) for name in ("free", "pool", "pool_tokens"))
+_FREE, _POOL, TOKENS = (frozenset({name}) for name in ("free", "pool", "pool_tokens"))
 _ROUNDS = 3
 _FIRST_GUESS = "80GiB"
 
@@ -156,7 +156,7 @@ def _concluded(start: Start, told: Choices) -> Iterator[Cards]:
         raise TooLarge(size)
     if size is not None:
         note = f"The log names no card: {how} make it about {format_bytes(size)}; give --device for the card itself."
-        made_of = _FREE if start.engine == "sglang" else _POOL if start.least("pool") is not None else _TOKENS
+        made_of = _FREE if start.engine == "sglang" else _POOL if start.least("pool") is not None else TOKENS
         yield Cards(choices=replace(told, memory=f"{size / GIB:.2f}GiB"), notes=(note,), made_of=made_of)
 
 

@@ -1,6 +1,6 @@
 """Why a plan may not be of the start in the log: figures that both have, and that differ by more than rounding."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planner.answers.answer import answer
@@ -13,10 +13,13 @@ from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import ALLOCATED, CACHE, LOCALAI, Start
 from planner.startups.comparison import Compared
 from planner.startups.shortage import Stage, stage_of
+from planner.tuning import SHARES
 from planner.units import format_bytes
 
 SAME_REQUEST = 0.02
 """The log's and the plan's bytes of one request differ by less where both mean the same model and flags."""
+LEAST_POOL = 0.5
+"""Of the least that the plan leaves for the cache: less is no spread of what is assumed."""
 SAME_WEIGHTS = 0.7
 """Of the log's and the plan's weights the smaller is more of the larger where both mean one format and one split."""
 CACHE_RATIO = 1.8
@@ -43,6 +46,7 @@ def doubted(start: Start, chosen: Chosen, rows: Sequence[Compared]) -> str:
         or _other_cards(start, by_name.get("cache"))
         or _other_format(start, by_name.get("pool_tokens"))
         or _other_pool(start, chosen, by_name.get("pool_tokens") or by_name.get("blocks"))
+        or _other_share(start, by_name)
     )
 
 
@@ -176,6 +180,25 @@ def _beside(start: Start, chosen: Chosen, planned: float, fewer: float) -> float
     weights_bytes = sum(item.bytes for item in found.items if item.kind is Kind.WEIGHTS)
     more_bytes = 0 if loaded is None else loaded.value - weights_bytes
     return room_bytes(found) / planned * fewer - more_bytes
+
+
+def _other_share(start: Start, by_name: Mapping[str, Compared]) -> str:
+    """A failed start had far less for its cache than its engine's usual share leaves, and does not say which it had."""
+    setting = SHARES.get(start.engine, "")
+    row = by_name.get("pool") or (by_name.get("pool_tokens") if start.engine != "vllm" else None)
+    if start.failure is None or not setting or setting in start.settings or row is None or not row.low:
+        return ""
+    loaded = by_name.get("weights")
+    more = max(0, loaded.difference or 0) if loaded is not None and row.unit == "bytes" else 0
+    if not 0 < row.value < LEAST_POOL * (row.low - more):
+        return ""
+    said, planned = (
+        _size(value) if row.unit == "bytes" else f"{value:,} {row.unit}" for value in (row.value, row.low - more)
+    )
+    return (
+        f"The cache has {said} by the log and {planned} or more by the plan, so its share of the card was another, or "
+        f"other programs held a part of it: give --set {setting}=… as it was; {ALONE}."
+    )
 
 
 def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:

@@ -9,6 +9,7 @@ from planner.errors import PlannerError
 from planner.logs.ranks import workers
 from planner.logs.readings import Start
 from planner.settings.versions import value_at
+from planner.startups.releases import version_of
 from planner.startups.shortage import share_above
 from planner.startups.trial import PLANNER, Try
 from planner.units import GIB, format_bytes
@@ -83,6 +84,8 @@ def high_share(start: Start, short: float) -> Iterator[Try]:
     share = printed_share(start)
     if start.most("card") is None and (share is None or share < HIGH_SHARE):
         least = short / (HIGH_SHARE - (share or _usual_share(start)))
+        if least > max(device.memory_bytes for device in presets.devices().values()):
+            return
         enough = f", {format_bytes(round(short))} more on one of {ceil(least / GIB)} GiB or more" if short else ""
         yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
 
@@ -92,7 +95,7 @@ def _usual_share(start: Start) -> float:
     data = presets.engine_data(start.engine)
     defaults = data.settings["gpu_memory_utilization"].defaults
     try:
-        return float(value_at(defaults, data.number(start.version)))
+        return float(value_at(defaults, data.number(version_of(start) or "")))
     except PlannerError:
         return max(float(entry.value) for entry in defaults)
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from planner import presets
 from planner.architecture import Architecture
 from planner.budget import prepare
 from planner.calibration import CalibrationProfile
@@ -11,8 +12,9 @@ from planner.inputs.choices import Choices, Chosen, choose
 from planner.logs.devices import LLAMA_CPP
 from planner.logs.readings import ALLOCATED, LOCALAI, Failure, Readings, Start
 from planner.records import dataclass
+from planner.startups.cards import TOKENS
 from planner.startups.choices import Told, choices_from_log
-from planner.startups.comparison import Compared, compare
+from planner.startups.comparison import Compared, Match, compare
 from planner.startups.doubts import doubted, other_states, over_recommended, run_by_another, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
@@ -21,8 +23,8 @@ from planner.startups.printed_changes import printed_changes
 from planner.startups.printed_pools import lacks_states
 from planner.startups.profile import profile_from
 from planner.startups.spill import spilled, spilled_at_all
-from planner.startups.trial import Try
-from planner.startups.would_start import would_start
+from planner.startups.trial import ENGINE, Try
+from planner.startups.would_start import perhaps, would_start
 from planner.units import format_bytes, format_count
 
 
@@ -63,8 +65,7 @@ def report_log(
     """
     start, number = find_start(found, number)
     start = _without_room(start)
-    told = choices_from_log(start, given)
-    chosen, missing = _chosen(told, architecture)
+    told, chosen, missing = _told(start, given, architecture)
     start = start if chosen is None else as_estimated(start, chosen)
     readings = compare(start, chosen, told.made_of)
     doubt = "" if chosen is None else doubted(start, chosen, readings)
@@ -73,6 +74,9 @@ def report_log(
     unexplained = "" if chosen is None else still_fits(start, chosen, profile)
     if chosen is not None and told.choices is not None and not doubt:
         planned = would_start(start, told.choices, chosen.architecture, profile)
+        if told.made_of >= TOKENS:
+            # How many bytes the printed tokens take is the plan's own rule, and with it the card.
+            planned = tuple(one if one.says == ENGINE else perhaps(one) for one in planned)
         # Where no change is sure, the buffer that failed says more than a plan that has room for it.
         is_sure = any(one.starts for one in planned)
         # Where the engine starts with any cache at all, what it prints is enough, however long the plan's context is.
@@ -116,6 +120,31 @@ def report_log(
         lacks=told.lacks,
         missing=missing,
     )
+
+
+def _told(start: Start, given: Choices, architecture: Architecture | None) -> tuple[Told, Chosen | None, str]:
+    """What *start* says, ready to plan, or why it is not.
+
+    Where no release is known, one in which a request of the whole model has to fit on one stage's card is taken if that
+    is what the printed request is.
+    """
+    told = choices_from_log(start, given)
+    chosen, missing = _chosen(told, architecture)
+    if chosen is None or start.version or given.engine_version or chosen.deployment.pipeline_parallel < 2:
+        return told, chosen, missing
+    entries = presets.engine_data(start.engine).rules.get("stages_checked_as_one", ())
+    for release in (entry.since for entry in entries if entry.value and _is_other_request(start, chosen, told)):
+        as_one = choices_from_log(start, replace(given, engine_version=release))
+        other, _ = _chosen(as_one, architecture)
+        if other is not None and not _is_other_request(start, other, as_one):
+            note = f"One request is as large as in {release}, which wants room for all stages on each card."
+            return replace(as_one, notes=(*as_one.notes, note)), other, ""
+    return told, chosen, missing
+
+
+def _is_other_request(start: Start, chosen: Chosen, told: Told) -> bool:
+    rows = {row.name: row for row in compare(start, chosen, told.made_of)}
+    return "request" in rows and rows["request"].match is Match.OUTSIDE
 
 
 def _of_any_size(start: Start, tries: tuple[Try, ...]) -> tuple[Try, ...]:

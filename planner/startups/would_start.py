@@ -58,7 +58,7 @@ def would_start(
         if (known is None or not (known.starts or is_unknown)) and not is_idle:
             found = failed.attempt(change, says, changed)
             if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
-                tried[kind] = _perhaps(found) if is_unknown else found
+                tried[kind] = perhaps(found) if is_unknown else found
     freed = _freed(start, failed, as_planned)
     return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
 
@@ -90,7 +90,7 @@ def _starts_by_plan(start: Start, before: Answer) -> bool:
     return is_of_any_length and bool(before.max_context_tokens)
 
 
-def _perhaps(found: Try) -> Try:
+def perhaps(found: Try) -> Try:
     """The change without what the plan says of it."""
     option = found.option if found.starts else found.shorter_option or found.option
     return Try(change=found.change, option=option, says=found.says, starts=False)
