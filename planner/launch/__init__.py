@@ -115,5 +115,6 @@ def engine_of(text: str, like: Choices) -> str:
         return engine
     raise UnknownName(
         f"The command {shorten(text)!r} starts none of the engines that are known: it begins with vllm serve, "
-        "python -m sglang.launch_server, trtllm-serve, lmdeploy serve api_server or llama-server, or it is a Modelfile."
+        "python -m sglang.launch_server, trtllm-serve, lmdeploy serve api_server, llama-server or ollama run, or it is "
+        "a Modelfile."
     )

@@ -32,7 +32,7 @@ from planner.launch.llama_cpp_words import (
     VALUES,
     cache_type,
 )
-from planner.launch.pasted import arguments, ignored
+from planner.launch.pasted import arguments, ignored, is_known
 from planner.settings.setting import ints_text, parse_ints
 from planner.units import MIB
 
@@ -164,7 +164,9 @@ def parse(text: str, like: Choices) -> Choices:
     for name, value in options_of(_with_attention(words), flags, switches):
         match name:
             case "model":
-                found = found if is_file(like.model) else replace(found, **named_file(value))  # type: ignore[arg-type]
+                named = named_file(value)
+                is_stated = like.model and (is_file(like.model) or not is_known(named["model"]))
+                found = found if is_stated else replace(found, **named)  # type: ignore[arg-type]
             case "repository":
                 model, weights = named_repository(value)
                 found = replace(found, model=model, weights=weights)
@@ -246,7 +248,4 @@ def _slot_tokens(found: Choices, n_ctx: str) -> int:
         raise PlannerError(f"--ctx-size {n_ctx[:40]!r} is not a whole number.")
     slots = options(choose(found).deployment)
     requests = found.users if slots.unified(found.users) else slots.slots(found.users)
-    tokens, rest = divmod(int(n_ctx), requests)
-    if rest:
-        raise PlannerError(f"--ctx-size {int(n_ctx):,} is not the same number of tokens for each of {requests} slots.")
-    return tokens
+    return max(1, int(n_ctx) // requests)

@@ -19,7 +19,9 @@ from planner.launch.llama_cpp_words import CACHE_TYPES, cache_type
 PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
 """Settings by the names of a Modelfile's parameters; two more are the environment's."""
 _FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
+_RUN = re.compile(r"\bollama (?:run|pull|show) (?:-\S{1,40} )*([^\s-]\S{0,300})")
 _PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
+_SETS_CONTEXT = re.compile(r"^PARAMETER num_ctx ", re.MULTILINE)
 _VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
 
 
@@ -72,9 +74,9 @@ def _environment(choices: Choices, chosen: Chosen) -> Iterator[str]:
 
 def parse(text: str, like: Choices) -> Choices:
     """*like* with what Modelfile and environment say; card and users stay as they are."""
-    model = _FROM.search(text) if len(text) <= MAX_COMMAND_CHARACTERS else None
+    model = (_FROM.search(text) or _RUN.search(text)) if len(text) <= MAX_COMMAND_CHARACTERS else None
     if model is None:
-        raise NotItsCommand("This is no Modelfile: it has no line FROM with a model.")
+        raise NotItsCommand("This is no Modelfile, which has a line FROM with a model, and no ollama run.")
     source = model[1]
     if is_file(source):
         named = named_file(source.removeprefix("./"))
@@ -90,6 +92,8 @@ def parse(text: str, like: Choices) -> Choices:
     for name, value in _VARIABLE.findall(text):
         if name == "OLLAMA_NUM_PARALLEL":
             found = replace(found, set=(*found.set, f"n_parallel={value}"))
+        elif name == "OLLAMA_CONTEXT_LENGTH" and value.isdigit() and not _SETS_CONTEXT.search(text):
+            found = replace(found, context=int(value[:15]))
         elif name == "OLLAMA_FLASH_ATTENTION":
             found = replace(found, set=(*found.set, f"flash_attn={'on' if value == '1' else 'off'}"))
         elif name == "OLLAMA_KV_CACHE_TYPE":

@@ -92,7 +92,7 @@ def ignored(engine: str) -> tuple[dict[str, str], dict[str, str]]:
 
 def by_name(said: Choices) -> Choices:
     """*said* with the preset that its repository is by its name; as it is where that is known or read ``online``."""
-    if "/" not in said.model or said.online or (found := identify(said.model)) is None or _is_known(said.model):
+    if "/" not in said.model or said.online or (found := identify(said.model)) is None or is_known(said.model):
         return said
     return replace(said, model=found[0], weights=found[1] or said.weights)
 
@@ -102,7 +102,7 @@ def taken_as(text: str, said: Choices) -> str:
     values = (word.partition("=")[2] if word.startswith("-") else word for word in words_of(text))
     for value in values:
         found = identify(value) if "/" in value else None
-        if found and found[0] == said.model and pulled(value)[0] == value and not _is_known(value):
+        if found and found[0] == said.model and pulled(value)[0] == value and not is_known(value):
             stored = "as published" if said.weights is None else f"in {said.weights}"
             return f"{shorten(value)} is taken as {said.model} {stored}, by its name."
     return ""
@@ -128,7 +128,7 @@ def with_own_length(said: Choices) -> tuple[Choices, str]:
     )
 
 
-def _is_known(model: str) -> bool:
+def is_known(model: str) -> bool:
     """Whether *model* is a preset, a file, or a repository that was read before."""
     try:
         load_model(model)

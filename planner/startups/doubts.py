@@ -230,3 +230,17 @@ def run_by_another(start: Start) -> str:
 
 def _size(value: float) -> str:
     return format_bytes(round(value))
+
+
+def other_states(start: Start, rows: Sequence[Compared]) -> str:
+    """SGLang's recurrent states are half of the plan's, or twice: their numbers have another width."""
+    row = next((row for row in rows if row.name == "ssm_states"), None)
+    if start.engine != "sglang" or row is None or not row.predicted:
+        return ""
+    for ratio, words, name in ((0.5, "half", "bfloat16"), (2.0, "twice", "float32")):
+        if abs(row.value / row.predicted - ratio) <= SAME_REQUEST * ratio:
+            return (
+                f"Its recurrent states are {words} of what the plan's format takes, {_size(row.value)} and not "
+                f"{_size(row.predicted)}: give --set mamba_ssm_dtype={name}."
+            )
+    return ""

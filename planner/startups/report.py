@@ -13,7 +13,7 @@ from planner.logs.readings import ALLOCATED, LOCALAI, Failure, Readings, Start
 from planner.records import dataclass
 from planner.startups.choices import Told, choices_from_log
 from planner.startups.comparison import Compared, compare
-from planner.startups.doubts import doubted, over_recommended, run_by_another, still_fits, went_on
+from planner.startups.doubts import doubted, other_states, over_recommended, run_by_another, still_fits, went_on
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
@@ -82,7 +82,15 @@ def report_log(
         in_main_memory = spilled_at_all(start)
     else:
         in_main_memory = spilled(start, told.choices, chosen.architecture, profile)
-    doubts = (doubt, unexplained, unmeasured, went_on(start), over_recommended(start), run_by_another(start))
+    doubts = (
+        doubt,
+        unexplained,
+        unmeasured,
+        other_states(start, readings),
+        went_on(start),
+        over_recommended(start),
+        run_by_another(start),
+    )
     cut = (f"The log is longer than is read: {format_count(found.lines)} lines were.",) if found.cut else ()
     return LogReport(
         engine=start.engine,

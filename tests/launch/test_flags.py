@@ -252,7 +252,7 @@ def test_options_count_in_any_order() -> None:
         ("lmdeploy", "lmdeploy serve api_server a/b --session-len many", "not a whole number"),
         ("lmdeploy", "lmdeploy chat a/b", "api_server"),
         ("llama_cpp", "llama-server stray", "no use for"),
-        ("ollama", "ollama run llama3", "no line FROM"),
+        ("ollama", "ollama serve", "line FROM with a model"),
         ("transformers", "import torch", "no line MODEL"),
         ("minimum", "", "say with --engine whose it is, one of: vllm"),
     ],

@@ -68,3 +68,28 @@ def test_more_blocks_than_the_card_has_room_for_are_of_something_else() -> None:
     log = "vllm serve Qwen/Qwen3-8B\n# GPU blocks: {}, # CPU blocks: 1024\n"
     assert is_doubted(report(log.format("9,000"), device="rtx-4090", engine_version="0.7.3"))
     assert not is_doubted(report(log.format("1,500"), device="rtx-4090", engine_version="0.7.3"))
+
+
+# SGLang with Qwen3.8-27B: 48 layers of 48 heads keep 128 · 128 numbers each; 44 slots take 3.09 GiB in 16 bit.
+STATES = (
+    "Mamba Cache is allocated. max_mamba_cache_size: 43, conv_state size: 0.12GB, ssm_state size: {}GB\n"
+    "KV Cache is allocated. #tokens: 171008, K size: 5.22 GB, V size: 5.22 GB\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("printed", "stated", "hint"),
+    [
+        ("3.09", "", "bfloat16"),
+        ("3.09", "bfloat16", ""),
+        ("6.19", "", ""),
+        ("6.19", "bfloat16", "float32"),
+        ("4.00", "", ""),
+    ],
+)
+def test_states_of_another_width_are_said(printed: str, stated: str, hint: str) -> None:
+    settings = (f"mamba_ssm_dtype={stated}",) * bool(stated)
+    given = {"model": "qwen3.8-27b", "device": "rtx-pro-6000", "engine_version": "0.5.17"}
+    notes = report(STATES.format(printed), engine="sglang", set=settings, **given).notes
+    said = [note.rpartition("=")[2] for note in notes if "recurrent states" in note]
+    assert said == [f"{hint}."] * bool(hint)

@@ -7,6 +7,7 @@ from math import floor, inf
 from planner.deployment import MAX_TOKENS, Deployment
 from planner.engines.base import EngineReport, Pool, Rank
 from planner.engines.vllm.blocks import Grouping
+from planner.engines.vllm.graphs import estimate_notes
 from planner.engines.vllm.groups import grouping, request_specs
 from planner.engines.vllm.options import chunks_unless_long, options
 from planner.engines.vllm.pages import STATE
@@ -114,7 +115,7 @@ def report(
             for group in first.grouping.groups
         ),
         refusals=tuple(_refusals(checked, deployment, context_tokens, longest)),
-        notes=tuple(_notes(first.grouping, deployment)),
+        notes=tuple(_notes(first.grouping, pools[0].rank, deployment)),
     )
 
 
@@ -237,9 +238,9 @@ def _share_beside(taken_bytes: float, memory_bytes: int) -> float:
     return max(0, floor(100 * (1 - taken_bytes / memory_bytes))) / 100
 
 
-def _notes(found: Grouping, deployment: Deployment) -> list[str]:
+def _notes(found: Grouping, rank: Rank, deployment: Deployment) -> list[str]:
     settings = deployment.settings
-    notes = []
+    notes = estimate_notes(rank.layers, deployment)
     if options(deployment).keeps_all_states and any(group.cache.keeps_all for group in found.groups):
         notes.append(
             f"vLLM {settings.version} keeps a state for every block here, in blocks of whole chunks of the model, "

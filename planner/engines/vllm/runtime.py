@@ -8,7 +8,7 @@ from planner.deployment import Deployment
 from planner.engines.split import pipeline_ranks, stage_layers
 from planner.engines.vllm.adapters import adapter_bytes
 from planner.engines.vllm.encoder import kept_bytes, largest_image, row_bytes
-from planner.engines.vllm.graphs import captured_graphs
+from planner.engines.vllm.graphs import captured_graphs, estimates_graphs, most_of_a_graph_gib
 from planner.engines.vllm.options import Options, options
 from planner.engines.vllm.step import expert_bytes, forward_bytes, logits_bytes, output_bytes, rotary_bytes, runner
 from planner.formats import Role
@@ -18,7 +18,6 @@ from planner.units import GIB
 from planner.weights import counted_tensors, tensors_bytes
 
 _KIB = 1024
-GRAPH_VENDORS = ("", "nvidia", "amd")
 PADDING, ROTARY, LOADER = "padding of experts", "rotary tables", "loader's buffers"
 """What is loaded with the weights and is none of the file's tensors; and what stays of reading them."""
 LINK = "NVLink"
@@ -175,8 +174,7 @@ def _encoder(architecture: Architecture, deployment: Deployment, text: LineItem)
 def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options) -> Iterator[LineItem]:
     """The estimate that is taken from the pool: some hundred KiB a layer for every graph that will be captured."""
     settings, device = deployment.settings, deployment.device
-    captures = device.vendor in GRAPH_VENDORS and not settings.flag("enforce_eager")
-    if not captures or not settings.flag("estimate_cudagraphs"):
+    if not estimates_graphs(deployment):
         return
     graphs = settings.rule("graphs")[runner(architecture, deployment)]
     layers = max(stage_layers(architecture, deployment))
@@ -185,6 +183,7 @@ def _graphs(architecture: Architecture, deployment: Deployment, chosen: Options)
         graphs[end]["layer_kib"] * _KIB * layers * number + graphs[end]["gib"] * GIB
         for end in ("expected", "low", "high")
     )
+    high = max(high, number * most_of_a_graph_gib(architecture.layers, deployment) * GIB)
     # On unified memory the estimate is often negative, and then adds to the pool.
     spread = (0.0, 0.0, high) if device.unified else (expected, low, high)
     yield _item(
