@@ -22,13 +22,15 @@ from planner.inputs.named_cards import choose_device
 from planner.launch import LAUNCHERS, settable
 from planner.records import dataclass
 from planner.search import largest
-from planner.tried_formats import MADE_WHILE_LOADING
+from planner.tried_formats import MADE_WHILE_LOADING, how_to_get
 from planner.tuning import larger_pool, tunings, with_setting, without_settings
 from planner.units import format_bytes
 
 WEIGHT_STEPS = ("bf16", "int8", "int4-g128")
 """The first helps checkpoints in 32 bits alone."""
 CACHE_STEPS = ("fp8", "q4_0")
+PUBLISHED_INSTEAD = {"iq3_m": "q3_k_m"}
+"""What is offered in place of a file that nobody is known to publish, where this one is."""
 GGUF_STEPS = {"weights": ("q6_k", "q4_k_m", "iq3_m"), "cache": ("q8_0", "q4_0")}
 """In place of these for engines that read GGUF files."""
 QUANT_POLICIES = ("8", "4")
@@ -118,11 +120,18 @@ def _smaller_weights(choices: Choices, architecture: Architecture, reads_gguf: b
     # Engines that load a checkpoint have weights and cache in full alike, or neither.
     is_full = choices.weights == choices.kv_cache == "fp32" and choices.engine in LAUNCHERS and not reads_gguf
     asked = replace(choices, kv_cache=None) if is_full else choices
-    for name in GGUF_STEPS["weights"] if reads_gguf else _weight_steps(choices):
+    for name in _file_steps(choices) if reads_gguf else _weight_steps(choices):
         changed = replace(asked, weights=name)
         with suppress(PlannerError):
             if weight_bits(choose(changed, architecture).deployment.weights, architecture) < now:
                 yield f"Weights in {name}", changed
+
+
+def _file_steps(choices: Choices) -> Iterator[str]:
+    """Smaller files: of two alike the one that can be had."""
+    for name in GGUF_STEPS["weights"]:
+        other = PUBLISHED_INSTEAD.get(name, name)
+        yield other if how_to_get(choices.engine, choices.model, other) else name
 
 
 def _weight_steps(choices: Choices) -> Iterator[str]:

@@ -84,6 +84,8 @@ class Deployment:
     joins the devices by its name in links.toml, *bandwidth_bytes_per_s* how fast each reads its memory as the user
     states it; ``None`` for either takes the device's own. *no_build* says why the engine does not run on the device at
     all; empty where it does. *file_note* says which file a name without a format stands for.
+    *counts_others*: other programs take their part of a memory that card and processor share; of a start that is known
+    they were there as well, and did not keep it from starting.
     """
 
     device: Device
@@ -108,6 +110,7 @@ class Deployment:
     desktop: LineItem | None = None
     no_build: str = ""
     file_note: str = ""
+    counts_others: bool = True
 
     def __post_init__(self) -> None:
         for name in ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel", "replicas"):

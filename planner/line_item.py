@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from planner.records import dataclass
 
+OTHERS = "other programs"
+"""The item for what the system and all else that is open take of a machine's memory."""
+
 
 class Basis(StrEnum):
     """How a figure is known."""

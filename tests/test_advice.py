@@ -85,9 +85,9 @@ def test_a_checkpoint_in_32_bits_is_served_in_16() -> None:
             for engine in ("minimum", "vllm")
             for weights in ("int4-g128", "int4-g128-asym", "nvfp4")
         ),
-        ("llama_cpp", "q8_0", ["q6_k", "q4_k_m", "iq3_m"]),
-        ("llama_cpp", "q5_k_m", ["q4_k_m", "iq3_m"]),
-        *(("llama_cpp", weights, ["iq3_m"]) for weights in ("q4_0", "q4_k_m", "iq4_xs")),
+        ("llama_cpp", "q8_0", ["q6_k", "q4_k_m", "q3_k_m"]),
+        ("llama_cpp", "q5_k_m", ["q4_k_m", "q3_k_m"]),
+        *(("llama_cpp", weights, ["q3_k_m"]) for weights in ("q4_0", "q4_k_m", "iq4_xs")),
         ("llama_cpp", "q3_k_m", []),
     ],
 )

@@ -6,11 +6,13 @@ from planner import presets
 from planner.answers.answer import Answer, answer
 from planner.answers.figures import shared_need_bytes
 from planner.answers.verdict import verdict
+from planner.budget import State
 from planner.deciding import Where
 from planner.finding.picks import larger_for, picks_for
 from planner.inputs.choices import Choices, choose
+from planner.line_item import OTHERS
 from planner.tried_formats import default_weights
-from planner.units import GIB
+from planner.units import GIB, MIB
 
 UNIFIED = [name for name, device in presets.devices().items() if device.unified]
 
@@ -28,13 +30,13 @@ def test_every_device_says_whether_its_memory_is_shared_and_how_much_there_is() 
 
 
 def test_a_model_larger_than_the_machine_does_not_fit_however_its_layers_are_placed() -> None:
-    """18.5 GiB of weights and 1 GiB of cache on 16 GiB; on a card with as much memory of its own they do."""
+    """18.5 GiB of weights, 1 of cache and 2.7 of other programs on 16; with a card with as much they do."""
     given = {"model": "qwen2.5-32b-instruct", "weights": "q4_k_m", "set": ("n_gpu_layers=31",), "context": 4096}
     short = ask("apple-m4-16gb", engine="ollama", **given)
     assert not short.fits
     assert short.deciding.where is Where.SHARED
     assert short.deciding.spare_bytes == 16 * GIB - shared_need_bytes(short) < 0
-    assert verdict(short).title == "No: the memory of the machine is 3.75 GiB short"
+    assert verdict(short).title == "No: the memory of the machine is 6.45 GiB short"
     for host_memory in ("16GiB", "64GiB"):  # It is no second memory.
         assert not ask("apple-m4-16gb", engine="ollama", host_memory=host_memory, **given).fits
     assert ask("rtx-4080", engine="ollama", **given).fits
@@ -72,3 +74,14 @@ def test_kept_prompts_decide_only_where_main_memory_was_stated() -> None:
     assert any("Kept prompts may fill up to 8.00 GiB" in warning for warning in alone.warnings)
     assert stated.deciding.item == "kept prompts"
     assert verdict(stated).title.startswith("Probably: ")
+
+
+def test_the_system_takes_its_part_of_a_memory_that_is_shared_unless_what_is_left_is_stated() -> None:
+    """As of a machine without a card: 2,765 MiB expected, 100 to 5,018."""
+    given = {"model": "qwen3-4b", "weights": "q4_k_m", "engine": "ollama", "context": 4096}
+    found = ask("apple-m1-8gb", **given)  # type: ignore[arg-type]
+    others = next(item for item in found.host_items if item.name == OTHERS)
+    assert (others.low_bytes, others.bytes, others.high_bytes) == (100 * MIB, 2_765 * MIB, 5_018 * MIB)
+    assert found.state is State.UNCERTAIN
+    assert OTHERS not in [i.name for i in ask("apple-m1-8gb", host_memory="6GiB", **given).host_items]  # type: ignore[arg-type]
+    assert OTHERS not in [i.name for i in ask("rtx-4060", **given).host_items]  # type: ignore[arg-type]

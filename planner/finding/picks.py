@@ -23,6 +23,7 @@ from planner.finding.which import (
 )
 from planner.inputs.choices import DEFAULT_CONTEXT_TOKENS, Choices, choose
 from planner.launch import settable
+from planner.line_item import OTHERS
 from planner.presets import ModelPreset, load_preset
 from planner.records import dataclass
 from planner.tried_formats import how_to_get, preset_names
@@ -225,7 +226,8 @@ def _is_bearable(fit: _Fit) -> bool:
 
 def _host_bytes(choices: Choices) -> int:
     chosen = choose(choices)
-    return sum(item.bytes for item in plan(chosen.architecture, chosen.deployment, chosen.workload).host_items)
+    items = plan(chosen.architecture, chosen.deployment, chosen.workload).host_items
+    return sum(item.bytes for item in items if item.name != OTHERS)
 
 
 def _can_offload(choices: Choices) -> bool:

@@ -18,6 +18,7 @@ from planner.deployment import CPU, MINIMUM, Device, Workload
 from planner.errors import PlannerError
 from planner.formats import CHECKPOINT
 from planner.inputs.choices import Choices, Chosen, choose, choose_cards
+from planner.line_item import OTHERS
 from planner.records import dataclass
 from planner.tried_formats import default_weights, engines_on, preset_names, runs_on
 from planner.weights import parameters
@@ -215,7 +216,7 @@ def _facts(chosen: Chosen, ranks: tuple[RankBudget, ...], device: Device, budget
         "memory_bytes": budget.rank.memory_bytes,
         "weights_bytes": budget.weights_bytes,
         "free_bytes": budget.free_bytes,
-        "host_bytes": sum(item.bytes for item in budget.host_items),
+        "host_bytes": sum(item.bytes for item in budget.host_items if item.name != OTHERS),
         "state": budget.state,
         "deciding": deciding(ranks, chosen.workload, budget.state),
         "model_limit_tokens": chosen.architecture.max_position_embeddings,

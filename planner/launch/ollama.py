@@ -21,6 +21,7 @@ PARAMETERS = {"n_batch": "num_batch", "n_gpu_layers": "num_gpu"}
 _FROM = re.compile(r"^FROM (\S{1,300})$", re.MULTILINE)
 _RUN = re.compile(r"\bollama (?:run|pull|show) (?:-\S{1,40} )*([^\s-]\S{0,300})")
 _PARAMETER = re.compile(r"^PARAMETER (\w{1,40}) (\d{1,15})$", re.MULTILINE)
+_SETS_CONTEXT = re.compile(r"^PARAMETER num_ctx ", re.MULTILINE)
 _VARIABLE = re.compile(r"\b(OLLAMA_\w{1,40})=(\S{1,40})")
 
 
@@ -91,6 +92,8 @@ def parse(text: str, like: Choices) -> Choices:
     for name, value in _VARIABLE.findall(text):
         if name == "OLLAMA_NUM_PARALLEL":
             found = replace(found, set=(*found.set, f"n_parallel={value}"))
+        elif name == "OLLAMA_CONTEXT_LENGTH" and value.isdigit() and not _SETS_CONTEXT.search(text):
+            found = replace(found, context=int(value[:15]))
         elif name == "OLLAMA_FLASH_ATTENTION":
             found = replace(found, set=(*found.set, f"flash_attn={'on' if value == '1' else 'off'}"))
         elif name == "OLLAMA_KV_CACHE_TYPE":

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
 from planner import presets
+from planner.catalogue.checkpoint_ids import identify
 from planner.catalogue.downloads import checkpoint_id, hub_id, stored_as
 from planner.deployment import Deployment
 from planner.errors import UnknownName
@@ -131,7 +132,8 @@ def loaded(choices: Choices, chosen: Chosen, made: Mapping[str, str]) -> str:
     """The checkpoint to load: one that has the format already, the publisher's, or what stands for one."""
     weights = chosen.deployment.weights.name
     if _is_unknown(choices, chosen, made):
-        return stand_in(choices.model, weights)
+        named = identify(choices.model, is_tuned=True)
+        return stand_in(choices.model if named is None else named[0], weights)
     return checkpoint_id(choices.model, weights) or hub_id(choices.model)
 
 

@@ -70,6 +70,7 @@ class Failed:
         if profile is not None:
             profile = carried(profile, self._chosen(), chosen)
         deployment = replace(chosen.deployment, profile=profile, settings=_placed(chosen.deployment.settings))
+        deployment = replace(deployment, counts_others=False)
         return chosen.architecture, deployment, chosen.workload
 
     def is_idle(self, changed: Choices, before: Answer) -> bool:

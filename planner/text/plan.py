@@ -10,6 +10,7 @@ from planner.answers.answer import Answer
 from planner.answers.figures import beyond_limit, one_user_tokens, shared_need_bytes
 from planner.answers.verdict import verdict
 from planner.architecture import Architecture
+from planner.catalogue.native_files import READ_GGUF
 from planner.export import Row
 from planner.finding.bands import cell_text
 from planner.finding.table import TableRow
@@ -192,6 +193,10 @@ def _fix_lines(found: Sequence[Fix]) -> list[str]:
     for fix in found[:MAX_FIXES]:
         lines.append(
             f"  {'✓' if fix.enough else '⊖'} {fix.change}: {fix.result}" + ("" if fix.enough else "; not enough alone")
+        )
+    if found[0].choices.engine in READ_GGUF and (device := found[0].choices.device):
+        lines.append(
+            f"  Another model: kvbudget which --device {device} --engine {found[0].choices.engine} names what fits."
         )
     return lines
 

@@ -7,7 +7,7 @@ import pytest
 from planner.commands.given import refuse_repeated
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices, choose
-from planner.launch import launch, parse_launch
+from planner.launch import engine_of, launch, parse_launch
 from planner.launch.pasted import (
     SWITCHES_WITHOUT_MEMORY,
     WITHOUT_MEMORY,
@@ -234,3 +234,18 @@ def test_a_setting_with_two_values_is_refused() -> None:
     refuse_repeated(("max_num_seqs=4", "block_size=16", "max-num-seqs=4"), "--set")
     with pytest.raises(PlannerError, match="gives max_num_seqs twice, as 4 and as 8"):
         refuse_repeated(("max_num_seqs=4", "max-num-seqs=8"), "--set")
+
+
+@pytest.mark.parametrize(
+    ("command", "model", "weights", "context"),
+    [
+        ("ollama run qwen3:8b-q4_K_M", "qwen3-8b", "q4_k_m", None),
+        ("ollama run --verbose gemma3:4b", "gemma-3-4b", "q4_k_m", None),
+        ("ollama pull qwen3:4b-q8_0", "qwen3-4b", "q8_0", None),
+        ("OLLAMA_CONTEXT_LENGTH=16384 ollama serve & ollama run llama3.1", "llama-3.1-8b", "q4_k_m", 16_384),
+    ],
+)
+def test_what_ollama_is_told_to_run_is_read(command: str, model: str, weights: str, context: int | None) -> None:
+    found = parse_launch("ollama", command, Choices(model="", device="rtx-4060-laptop"))
+    assert (found.model, found.weights, found.context) == (model, weights, context)
+    assert engine_of(command, Choices(model="")) == "ollama"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 
 from planner.architecture import Architecture, LatentAttention, distinct_layers
-from planner.deployment import Deployment
+from planner.deployment import CPU, Deployment
 from planner.engines.llama_cpp.cache import FP32_BYTES, cache_bytes, cache_specs
 from planner.engines.llama_cpp.compute import StepBuffers
 from planner.engines.llama_cpp.options import options
 from planner.engines.llama_cpp.placement import HOST, Placement
-from planner.line_item import Basis, Kind, LineItem
+from planner.line_item import OTHERS, Basis, Kind, LineItem
 from planner.units import MIB
 from planner.weights import model_bytes
 
@@ -20,12 +20,18 @@ HOST_SPREAD: Spread = {"low": 0.5, "high": 2}
 def context_item(deployment: Deployment) -> LineItem:
     """What the driver takes for a process, beside every buffer that llama.cpp prints; without a card, what the system
     and other programs take of its memory."""
+    if deployment.on_cpu:
+        return _others(deployment)
     by_vendor = deployment.settings.rule("context_mib")
     spread = by_vendor.get(deployment.device.vendor, by_vendor["other"])
-    name, source = "context", "driver's context, libraries and graphs: public memory breakdowns"
-    if deployment.on_cpu:
-        name, source = "other programs", "the system and what else is open: public starts of machines without a card"
-    return _assumed(name, MIB, spread["expected"], spread, source)
+    source = "driver's context, libraries and graphs: public memory breakdowns"
+    return _assumed("context", MIB, spread["expected"], spread, source)
+
+
+def _others(deployment: Deployment) -> LineItem:
+    spread = deployment.settings.rule("context_mib")[CPU]
+    source = "the system and what else is open: public starts of machines without a card"
+    return _assumed(OTHERS, MIB, spread["expected"], spread, source)
 
 
 def buffer_items(
@@ -65,6 +71,8 @@ def host_items(
     else:
         size, spread = steps.host_alone(tokens, requests), _spread(architecture, deployment)
     yield _assumed("compute buffer", size, 1, spread, source)
+    if _is_shared(deployment) and deployment.counts_others:
+        yield _others(deployment)
     prompts = kept_prompts_bytes(deployment)
     if prompts:
         yield _assumed("kept prompts", prompts, 0, {"low": 0, "high": 1}, "fills with use up to cache_ram")
@@ -80,8 +88,13 @@ def kept_prompts_bytes(deployment: Deployment) -> int:
 
     They are never needed: what they may take of it is said, and decides nothing.
     """
-    is_shared = deployment.shared_memory_bytes is not None and deployment.host_memory_bytes is None
-    return 0 if is_shared or deployment.on_cpu else deployment.settings.integer("cache_ram") or 0
+    is_idle = _is_shared(deployment) or deployment.on_cpu
+    return 0 if is_idle else deployment.settings.integer("cache_ram") or 0
+
+
+def _is_shared(deployment: Deployment) -> bool:
+    """Whether card and processor share the machine's memory, and all that is known of it is its size."""
+    return deployment.shared_memory_bytes is not None and deployment.host_memory_bytes is None
 
 
 def _step_source(steps: StepBuffers, tokens: int, requests: int) -> str:
