@@ -232,7 +232,7 @@ def _of_checkpoint(name: str) -> ModelPreset | None:
     return replace(
         whole,
         name=known.name,
-        title=known.name.rpartition("/")[2],
+        title=known.name,
         aliases=(known.name,),
         config={**whole.config, "quantization_config": known.quantization_config(layers)},
         source=known.source,

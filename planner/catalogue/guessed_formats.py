@@ -30,7 +30,7 @@ def in_format(name: str, model: str, weights: str) -> Architecture | None:
     return replace(
         whole,
         name=name,
-        title=name.rpartition("/")[2],
+        title=name,
         layers=tuple(map(stored, whole.layers)),
         mtp_layers=tuple(map(stored, whole.mtp_layers)),
         tensors=_stored(whole.tensors, scheme),

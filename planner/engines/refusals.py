@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planner import presets
 from planner.architecture import Architecture, LatentAttention, distinct_layers
 from planner.deployment import Deployment
 from planner.errors import PlannerError
@@ -20,12 +19,11 @@ def check_settings(
     ``settings_one_of``, ``settings_multiple_of`` and ``settings_at_least`` (of a number or another setting) and
     ``settings_below``; the lists ``settings_powers_of_two`` and ``not_with_pipeline``; by format of the cache
     ``cache_capability``, the first numbers of the compute capabilities that its kernels are for; and
-    ``cache_not_latent``, the formats that latent attention has no kernel for; ``least_capability`` of a card, and by
-    format ``weights_capability``, the least for the kernels of weights.
+    ``cache_not_latent``, the formats that latent attention has no kernel for; and by format ``weights_capability``,
+    the least for the kernels of weights.
     """
     values = {**deployment.settings.values, **derived}
     refusals = (
-        *_of_card(deployment),
         *_of_settings(deployment, values),
         *_of_cache(architecture, deployment),
         *_of_weights(architecture, deployment),
@@ -63,18 +61,6 @@ def _of_settings(deployment: Deployment, values: Mapping[str, Any]) -> Iterator[
         if deployment.pipeline_parallel > 1 and values.get(name) is not None:
             stages = f"pipeline_parallel = {deployment.pipeline_parallel}"
             yield f"{name} = {values[name]} with {stages}: leave one of them out"
-
-
-def _of_card(deployment: Deployment) -> Iterator[str]:
-    capability, least = deployment.device.compute_capability, deployment.settings.rules.get("least_capability")
-    if capability is None or least is None or capability >= least:
-        return
-    entries = presets.engine_data(deployment.engine).rules["least_capability"]
-    later = next(entry.since for entry in entries if entry.value > capability)
-    yield (
-        f"{deployment.device.title}, of compute capability {capability:.1f}: its builds are for {least:.1f} and later; "
-        f"ask for an --engine-version before {later}"
-    )
 
 
 def _of_weights(architecture: Architecture, deployment: Deployment) -> Iterator[str]:

@@ -159,7 +159,7 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
         profile=None if choices.profile is None else _load_profile(choices.profile),
         draft=None if drafting else draft,
         desktop=presets.desktop_use() if choices.display else None,
-        no_build=_no_build(data, cards),
+        no_build=_no_build(data, cards, choices.engine_version),
         file_note=file_note,
     )
     context_tokens = default_context_tokens(model) if choices.context is None else choices.context
@@ -168,14 +168,19 @@ def choose(choices: Choices, architecture: Architecture | None = None) -> Chosen
     return Chosen(architecture=model, deployment=deployment, workload=workload)
 
 
-def _no_build(data: EngineData, cards: Sequence[Device]) -> str:
+def _no_build(data: EngineData, cards: Sequence[Device], version: str | None) -> str:
     """That the engine of *data* does not run on one of *cards*, and what does; empty where it runs on all."""
-    device = next((card for card in cards if not data.runs_on(card.name, card.vendor)), None)
+
+    def runs(engine: EngineData, card: Device, version: str | None = None) -> bool:
+        return engine.runs_on(card.name, card.vendor) and engine.takes(card.compute_capability, version)
+
+    device = next((card for card in cards if not runs(data, card, version)), None)
     if device is None:
         return ""
-    others = (name for name in ENGINES if presets.engine_data(name).runs_on(device.name, device.vendor))
+    others = (name for name in ENGINES if runs(presets.engine_data(name), device))
     engine, choice = data.title.partition(":")[0], ", ".join(islice(others, 1, None))
-    return f"{engine} does not run on {device.title}; choose one of: {choice}."
+    earlier = "give an earlier --engine-version, or " * data.runs_on(device.name, device.vendor)
+    return f"{engine} does not run on {device.title}; {earlier}choose one of: {choice}."
 
 
 def _check_given(choices: Choices) -> None:

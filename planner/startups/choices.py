@@ -87,7 +87,7 @@ def choices_from_log(start: Start, given: Choices) -> Told:
     weights = weights or stored_as(start, model)
     if weights is None and start.engine in LLAMA_CPP and not is_file(model):
         return Told(choices=None, missing=ask_for_weights(start, given), lacks=Lack.WEIGHTS)
-    if not given.model:
+    if not given.model and shown_name(start).lower() != model.lower():
         notes.append(f"{shown_name(start)} is taken as {model} in {weights or 'its own format'}.")
     told = replace(given, model=model, weights=weights, engine=start.engine)
     told = replace(told, engine_version=given.engine_version or version_of(start))

@@ -42,7 +42,6 @@ def ask(engine: str, version: str, *settings: str, architecture: Any = DENSE, **
         ("vllm", "0.11.0", ("block_size=17",), {}, "choose one of: 1, 8, 16, 32, 64, 128"),
         ("vllm", "0.11.0", ("block_size=256",), {}, "block_size = 256"),
         ("vllm", "0.32", ("block_size=17",), {}, "block_size = 17: it must be a multiple of 16"),
-        ("vllm", "0.20", (), {"device": "v100-32gb"}, "V100.* 7.0: .* 7.5 and later; ask .* before 0.20"),
         ("vllm", "0.19.1", (), {"device": "v100-32gb", "weights": "fp8"}, "weights in fp8 on .*V100.* 7.5 and later"),
         ("vllm", "0.13.0", (), {"device": "t4", "weights": "fp8"}, "weights in fp8 on .*T4.* 8.0 and later"),
         ("vllm", "0.5.0", (), {"device": "a100-80gb-sxm", "weights": "fp8"}, "weights in fp8 on .*A100.* 8.9"),
@@ -129,6 +128,16 @@ def test_every_rule_is_about_a_setting_or_a_format_that_there_is(engine: str) ->
         assert all(set(entry.value) <= formats for entry in data.rules.get(rule, ()))
     for entry in data.rules.get("weights_capability", ()):
         assert set(entry.value) <= format_presets.formats().keys()
+
+
+@pytest.mark.parametrize(("version", "runs"), [("0.19.1", True), ("0.20", False), ("0.32", False)])
+def test_a_card_that_a_release_has_no_build_for(version: str, runs: bool) -> None:
+    """vLLM from 0.20 on is for compute capability 7.5 and later, and a V100 has 7.0."""
+    found = ask("vllm", version, device="v100-32gb", context=512)
+    assert found.fits is runs
+    said = "vLLM does not run on NVIDIA V100 SXM2 32 GB; give an earlier --engine-version, or choose one of: "
+    assert found.no_build.startswith(said) is not runs
+    assert "vllm" not in found.no_build
 
 
 def test_every_nvidia_card_says_what_its_kernels_can_do() -> None:

@@ -48,3 +48,9 @@ def test_a_model_of_ones_own_has_nothing_published(open_app: OpenApp) -> None:
     app = upload(open_app(PAGE), json.dumps(LLAMA).encode())
     assert app.title[0].value == "Your model: 8.03 billion parameters, made for 131,072 tokens"
     assert "Nothing published to compare." in words(app)
+
+
+def test_a_quantised_checkpoint_is_opened_by_its_id(open_app: OpenApp) -> None:
+    app = open_app(PAGE, model="nvidia/Qwen3.6-27B-NVFP4")
+    assert "published in nvfp4" in words(app)
+    assert not app.warning

@@ -150,3 +150,13 @@ def test_a_machine_of_ones_own_has_one_user_and_no_coarse_file_is_the_one_to_tak
             or re.match(r"No file of Llama-3\.1-8B (surely )?fits", title)
             or re.fullmatch(r"Take Llama-3\.1-8B in i?q4_.*: it probably fits", title)
         )
+
+
+def test_what_is_short_as_expected_is_said_to_fit_probably_not(open_app: OpenApp) -> None:
+    """Gemma-3-4B on a machine of 8 GB: q8_0 is 0.14 GiB short where 2.70 GiB are for other programs, q6_k has room."""
+    app = open_app(PAGE, model="gemma-3-4b", device="cpu-8gb", engine="ollama", context="8192", users="1")
+    assert app.title[0].value == "Take Gemma-3-4B in q4_k_m: it probably fits"
+    assert app.code[0].value == "ollama pull gemma3:4b-it-q4_K_M"
+    said = words(app)
+    assert "? probably not<small>0.14 GiB short</small>" in said
+    assert "? probably<small>0.74 GiB to spare</small>" in said

@@ -73,6 +73,8 @@ def file_cell(match: Match, get: str, setting: str = "") -> str:
 def state_cell(match: Match) -> str:
     """Whether it does what was asked, and by how much."""
     words = STATE_WORDS[match.state]
+    if match.state is State.UNCERTAIN and not match.fits:
+        words = f"{words} not"
     left = match.deciding.spare_bytes
     return f"{MARKS[match.state]} {words}\n{format_bytes(abs(left))} {'to spare' if left >= 0 else 'short'}"
 
