@@ -79,7 +79,7 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
         return
     known = presets.engine_data(choices.engine).settings
     reads_gguf = "n_gpu_layers" in known
-    fitted = as_fit_chooses(choices, architecture) if reads_gguf else None
+    chosen_by_fit = fitted = as_fit_chooses(choices, architecture) if reads_gguf else None
     if before.margin_bytes and fitted:  # It does so by itself.
         yield fitted
         fitted = None
@@ -107,7 +107,7 @@ def _changes(choices: Choices, architecture: Architecture, before: Answer) -> It
     yield from _smaller_weights(choices, architecture, reads_gguf)
     if fitted:
         yield fitted
-    elif reads_gguf and not before.on_cpu and before.deciding.spare_bytes < 0:
+    elif reads_gguf and chosen_by_fit is None and not before.on_cpu and before.deciding.spare_bytes < 0:
         yield _placed_anew(choices, architecture)
     yield from _cards(choices, architecture, before)
     if choices.pipeline_parallel is None:

@@ -154,6 +154,7 @@ FORMAT = Format(
             "increasing",
             r"increasing --gpu-memory-utilization from <set__gpu_memory_utilization> to ",
         ),
+        pattern("current", r"The current --gpu-memory-utilization=<set__gpu_memory_utilization> is"),
         pattern("Estimated", r"Estimated CUDA graph memory: <graph_estimate__gib> GiB total"),
         pattern("pool", r"CUDA graph pool memory: <graphs__gib> GiB \(actual\)"),
         # 0.10 prints what was free with all its digits, and no space before the second unit. A command has it exactly.

@@ -50,15 +50,19 @@ def would_start(
         failed = _with_missing(failed, before, missing + beyond_refused(start, before.items))
         before = failed.ask(choices)
     is_unknown = (before.fits and start.failure.kind in ("pool", "memory")) or _starts_by_plan(start, before)
+    # With the cache in its place the engine had taken the length, whatever the plan says of it.
+    is_late = choices.engine in SHARES and stage_of(start) is Stage.AFTER_POOL
     tried: dict[str, Try] = {}
     for kind, change, says, changed in _changes(start, failed, before):
         known = tried.get(kind)
-        # A share that decides nothing but whether the engine starts at all leaves every figure as it was.
-        is_idle = start.failure.kind != "free" and failed.is_idle(changed, before)
-        if (known is None or not (known.starts or is_unknown)) and not is_idle:
+        # A share that decides nothing but whether the engine starts at all leaves every figure as it was, and what lies
+        # outside of the share may be in none.
+        is_idle = start.failure.kind != "free" and not is_late and failed.is_idle(changed, before)
+        if (known is None or not (known.starts or is_unknown or is_late)) and not is_idle:
             found = failed.attempt(change, says, changed)
-            if found is not None and (found.starts or _helps(found, before) or (is_unknown and found.shorter_option)):
-                tried[kind] = perhaps(found) if is_unknown else found
+            is_told = found is not None and (found.starts or _helps(found, before) or is_late)
+            if found is not None and (is_told or (is_unknown and found.shorter_option)):
+                tried[kind] = perhaps(found, is_late) if is_unknown or is_late else found
     freed = _freed(start, failed, as_planned)
     return (*sorted(tried.values(), key=lambda one: not one.starts), *freed)
 
@@ -90,9 +94,9 @@ def _starts_by_plan(start: Start, before: Answer) -> bool:
     return is_of_any_length and bool(before.max_context_tokens)
 
 
-def perhaps(found: Try) -> Try:
-    """The change without what the plan says of it."""
-    option = found.option if found.starts else found.shorter_option or found.option
+def perhaps(found: Try, is_alone: bool = False) -> Try:
+    """The change without what the plan says of it; *is_alone*, without the context that it wants too."""
+    option = found.option if found.starts or is_alone else found.shorter_option or found.option
     return Try(change=found.change, option=option, says=found.says, starts=False)
 
 

@@ -93,3 +93,18 @@ def test_states_of_another_width_are_said(printed: str, stated: str, hint: str) 
     notes = report(STATES.format(printed), engine="sglang", set=settings, **given).notes
     said = [note.rpartition("=")[2] for note in notes if "recurrent states" in note]
     assert said == [f"{hint}."] * bool(hint)
+
+
+def test_far_less_than_the_usual_share_leaves_is_of_another_share() -> None:
+    """1.10 GiB where 0.92 of 24 GB leave more than 13 of Qwen2.5-7B in 4 bits: the log does not say its share."""
+    log = (
+        "{}To serve at least one request with the model's max seq len (32768), (1.75 GiB KV cache is needed, which is "
+        "larger than the available KV cache memory (1.10 GiB). Based on the available memory, the estimated maximum "
+        "model length is 20512.\n"
+    )
+    given = {"model": "qwen2.5-7b-instruct", "weights": "int4-g128", "device": "rtx-4090"}
+    unsaid = report(log.format(""), **given)
+    assert any("so its share of the card was another" in note for note in unsaid.notes)
+    assert [one.option for one in unsaid.would_start if one.starts] == ["--max-model-len 20512"]
+    said = report(log.format("vllm serve x/y --gpu-memory-utilization 0.35\n"), **given)
+    assert not any("so its share of the card was another" in note for note in said.notes)

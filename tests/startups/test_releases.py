@@ -95,3 +95,17 @@ def test_which_layer_comes_last_dates_an_offload() -> None:
     # Norms are in 32 bit; (4,022,468,096 − 388,956,160) / 36 · 5 · 34/32 bytes are 511.3 MiB.
     assert weights is not None
     assert weights / 2**20 == pytest.approx(511.43, abs=12)
+
+
+def test_a_request_says_which_release_counts_all_stages_as_one() -> None:
+    """GLM-4.7 on 8 stages (vllm-project/vllm#32105): 71.16 GiB are one request of all of them, 9.28 that of one."""
+    log = (
+        "vllm serve zai-org/GLM-4.7-FP8 --pipeline-parallel-size 8 --gpu-memory-utilization 0.925\n"
+        "To serve at least one request with the models's max seq len (202752), ({} GiB KV cache is needed, which is "
+        "larger than the available KV cache memory ({} GiB).\n"
+    )
+    as_one = report(log.format("71.16", "28.57"), model="", device="a100-80gb-sxm")
+    assert "--engine-version 0.14 " in as_one.command
+    assert any(note.startswith("One request is as large as in 0.14") for note in as_one.notes)
+    each = report(log.format("9.28", "5.00"), model="", device="a100-80gb-sxm")
+    assert "--engine-version 0.21.0 " in each.command

@@ -91,3 +91,24 @@ def test_the_longest_context_is_that_of_its_own_step() -> None:
         peak = next(item.bytes for item in found.items if item.name == "activation peak")
         assert peak > tokens * 2 * 14_336
     assert longest * 2 * 14_336 < 79.15 * GIB
+
+
+def test_with_the_cache_in_its_place_the_length_had_been_taken() -> None:
+    """Whatever context a plan takes where the log says none: what vLLM itself names may be enough."""
+    log = VERSION + "INFO Available KV cache memory: 2.97 GiB\n" + FRAME.format("capture_model") + oom()
+    found = report(log, model="qwen3-8b", device="l4")
+    options = {one.option: one.starts for one in found.would_start}
+    assert not any(options.values())
+    assert "--enforce-eager" in options
+    assert not any("--max-model-len" in option for option in options)
+
+
+def test_the_share_stands_in_the_line_on_graphs() -> None:
+    """Every start from 0.21 on prints it: vllm/v1/worker/gpu_worker.py."""
+    line = (
+        "INFO [gpu_worker.py:578] CUDA graph memory profiling is enabled (default since v0.21.0). The current "
+        "--gpu-memory-utilization=0.8200 is equivalent to --gpu-memory-utilization=0.8048 without CUDA graph memory "
+        "profiling.\n"
+    )
+    found = report(line + "INFO Available KV cache memory: 6.87 GiB\n", model="qwen3-8b", device="rtx-4090")
+    assert "--set gpu_memory_utilization=0.8200" in found.command
