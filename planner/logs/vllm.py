@@ -231,6 +231,14 @@ FORMAT = Format(
         pattern("serve", r"vllm serve +(?=-)" + _REST, is_weak=True, pairs=SERVE),
         pattern("entrypoints", r"vllm\.entrypoints\.\S{1,60}" + _REST, is_weak=True, pairs=COMMAND),
         pattern("openai", r"vllm-openai\S{0,80}" + _REST, is_weak=True, pairs=COMMAND),
+        # An image of another maker, whose own command starts the server.
+        pattern(
+            "docker",
+            rf"docker run .{{0,1000}}? \S{{0,120}}/\S{{0,60}}vllm\S{{0,60}}?(?::v?{VERSION})? {{1,8}}(?=--model)"
+            + _REST,
+            is_weak=True,
+            pairs=COMMAND,
+        ),
         pattern("vllm", _VERSION_IN_TEXT, is_weak=True),
         pattern("vLLM", _VERSION_IN_TEXT, is_weak=True),
     ),

@@ -274,3 +274,15 @@ def test_more_than_metal_recommends_is_said() -> None:
     over, below = report(line.format("5738.22") + cache), report(line.format("5400.00") + cache)
     assert any("0.27 GiB more than the 5.33 GiB that Metal recommends" in note for note in over.notes)
     assert not any("Metal recommends" in note for note in below.notes)
+
+
+def test_an_image_of_another_maker_that_starts_vllm_itself() -> None:
+    """vllm-project/vllm: substratusai's image for GH200; its tag is the release."""
+    log = (
+        "sudo docker run --gpus all -p 8000:8000 --ipc=host -e A=b  substratusai/vllm-gh200:v0.8.3     --model "
+        "meta-llama/Llama-3.1-8B-Instruct --gpu-memory-utilization 0.975 --cpu-offload-gb 4\n"
+        "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`\n"
+    )
+    (start,) = read_log(log).starts
+    assert (start.version, start.model) == ("0.8.3", "meta-llama/Llama-3.1-8B-Instruct")
+    assert start.settings["gpu_memory_utilization"] == "0.975"

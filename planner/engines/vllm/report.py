@@ -173,10 +173,10 @@ def _refusals(first: _Start, deployment: Deployment, context_tokens: int, longes
     found += _unfree(deployment) + _unchunked(deployment, context_tokens)
     sequences = options(deployment).max_num_seqs
     is_checked = deployment.settings.rule("state_blocks_checked") and not deployment.settings.flag("enforce_eager")
-    if is_checked and first.grouping.has_states and first.num_blocks < sequences:
+    if is_checked and first.grouping.has_states and 0 < first.num_blocks < sequences:
         found.append(
             f"vLLM would refuse to start: max_num_seqs = {sequences:,} is more than the {first.num_blocks:,} blocks "
-            f"there are for recurrent states; --set max_num_seqs={max(1, first.num_blocks)} starts."
+            f"there are for recurrent states; --set max_num_seqs={first.num_blocks} starts."
         )
     return found
 
