@@ -1,16 +1,14 @@
 """Why a plan may not be of the start in the log: figures that both have, and that differ by more than rounding."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from planner.answers.answer import answer
 from planner.answers.figures import room_bytes
 from planner.budget import plan
-from planner.calibration import CalibrationProfile
 from planner.inputs.choices import Chosen
 from planner.line_item import Kind
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import ALLOCATED, CACHE, LOCALAI, Start
+from planner.logs.readings import ALLOCATED, CACHE, Start
 from planner.startups.comparison import Compared
 from planner.startups.shortage import Stage, stage_of
 from planner.tuning import SHARES
@@ -201,69 +199,5 @@ def _other_share(start: Start, by_name: Mapping[str, Compared]) -> str:
     )
 
 
-def still_fits(start: Start, chosen: Chosen, profile: CalibrationProfile | None) -> str:
-    """Why no change is sure: by the plan, with what was measured, there is room for the cache."""
-    if start.failure is None or start.failure.kind != "pool":
-        return ""
-    found = answer(chosen.architecture, replace(chosen.deployment, profile=profile), chosen.workload)
-    if not found.fits:
-        return ""
-    return (
-        "By the plan there is room for the cache, so something takes memory that the log does not show, such as a "
-        "setting or another program: no change is sure."
-    )
-
-
-def over_recommended(start: Start) -> str:
-    """Metal gives more than it recommends, warns, and may fail once it computes."""
-    used, recommended = start.most("in_use"), start.most("card")
-    if used is None or recommended is None or used.value <= recommended.value:
-        return ""
-    return (
-        f"It started, and takes {_size(used.value - recommended.value)} more than the {_size(recommended.value)} that "
-        "Metal recommends: it may fail or swap when it computes. Fewer layers on the GPU, a shorter context or a "
-        "smaller file stay below."
-    )
-
-
-def went_on(start: Start) -> str:
-    """What LMDeploy does where its cache holds fewer tokens than were asked for: it starts, with those."""
-    cut = start.most("longest_start")
-    if start.engine != "lmdeploy" or cut is None or start.failure is not None:
-        return ""
-    return (
-        f"It started, and takes requests of up to {cut.value:,} tokens: a larger --cache-max-entry-count, or "
-        "--quant-policy 8 with half the bytes a token, makes room for longer ones."
-    )
-
-
-def run_by_another(start: Start) -> str:
-    """Where the options of llama.cpp stand when LocalAI runs it.
-
-    Source: LocalAI's documentation, model configuration and the options of the llama.cpp backend.
-    """
-    if LOCALAI not in start.settings or start.engine != "llama_cpp":
-        return ""
-    return (
-        "LocalAI has these in the model's YAML file: gpu_layers for --n-gpu-layers, context_size for --ctx-size, batch "
-        "for --batch-size, cache_type_k and cache_type_v, flash_attention; and under options fit_params:true for --fit "
-        "on and parallel:1 for --parallel 1."
-    )
-
-
 def _size(value: float) -> str:
     return format_bytes(round(value))
-
-
-def other_states(start: Start, rows: Sequence[Compared]) -> str:
-    """SGLang's recurrent states are half of the plan's, or twice: their numbers have another width."""
-    row = next((row for row in rows if row.name == "ssm_states"), None)
-    if start.engine != "sglang" or row is None or not row.predicted:
-        return ""
-    for ratio, words, name in ((0.5, "half", "bfloat16"), (2.0, "twice", "float32")):
-        if abs(row.value / row.predicted - ratio) <= SAME_REQUEST * ratio:
-            return (
-                f"Its recurrent states are {words} of what the plan's format takes, {_size(row.value)} and not "
-                f"{_size(row.predicted)}: give --set mamba_ssm_dtype={name}."
-            )
-    return ""

@@ -15,13 +15,14 @@ from planner.records import dataclass
 from planner.startups.cards import TOKENS
 from planner.startups.choices import Told, choices_from_log
 from planner.startups.comparison import Compared, Match, compare
-from planner.startups.doubts import doubted, other_states, over_recommended, run_by_another, still_fits, went_on
+from planner.startups.doubts import doubted
 from planner.startups.lacks import Lack, stated_in_vain
 from planner.startups.model import shown_name
 from planner.startups.ollama_estimates import as_estimated
 from planner.startups.printed_changes import printed_changes
 from planner.startups.printed_pools import lacks_states
 from planner.startups.profile import profile_from
+from planner.startups.remarks import other_states, over_recommended, run_by_another, still_fits, went_on
 from planner.startups.spill import spilled, spilled_at_all
 from planner.startups.trial import ENGINE, Try
 from planner.startups.would_start import perhaps, would_start
