@@ -20,8 +20,8 @@ from planner.presets import find_model, load_preset, models
 from planner.weights import parameters
 
 BF16 = formats()["bf16"]
-TOO_LONG = "nemotron-super-49b"
-"""Its file describes each of 80 layers by itself."""
+TOO_LONG = ("glm-5.3-flash", "nemotron-super-49b")
+"""Their files say something of each layer by itself."""
 
 
 def test_fields_and_other_keys_make_the_published_config() -> None:
@@ -61,7 +61,7 @@ def test_every_kind_of_config_is_a_start() -> None:
     by_length = sorted(models(), key=lambda preset: -len(str(preset.config)))
     kinds = {preset.config.get("model_type"): preset for preset in by_length}
     for preset in kinds.values():
-        if preset.name == TOO_LONG or "nominal_parameters" in preset.config:
+        if preset.name in TOO_LONG or "nominal_parameters" in preset.config:
             continue
         whole, (fields, model_type, others) = load_preset(preset.name), split_config(preset.published_config)
         custom = read_custom(custom_text(fields, model_type, to_text(others)))
@@ -90,7 +90,7 @@ def test_what_a_family_spells_otherwise_has_its_usual_name() -> None:
 
 def test_every_other_preset_fits_into_a_link() -> None:
     lengths = {preset.name: len(to_text(split_config(preset.published_config)[2])) for preset in models()}
-    assert [name for name, length in lengths.items() if length > MAX_CHARACTERS] == [TOO_LONG]
+    assert [name for name, length in lengths.items() if length > MAX_CHARACTERS] == list(TOO_LONG)
 
 
 @pytest.mark.parametrize(
