@@ -96,7 +96,9 @@ def _options(choices: Choices, chosen: Chosen) -> Iterator[str]:
 
 
 def _is_off_anyway(settings: EngineSettings, name: str) -> bool:
-    """Whether a version has *name* off by itself: the first releases have no option that says so."""
+    """Whether a version has *name* off by itself, and no option that says so."""
+    if settings.rule("says_no"):
+        return False
     default = value_at(presets.engine_data("vllm").settings[name].defaults, parse_version(settings.known))
     return settings.values[name] is default is False
 
