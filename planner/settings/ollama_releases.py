@@ -1,11 +1,10 @@
 """Ollama's releases: which one a log is of that names none, and what its own engine, which is no more, computed."""
 
 from collections.abc import Collection, Mapping
-from datetime import date
 from typing import Any
 
 from planner.records import dataclass
-from planner.settings.source_lines import printing, releases_file
+from planner.settings.source_lines import out_by, printing, releases_file
 from planner.settings.versions import Version, is_day, parse_version
 
 
@@ -31,9 +30,9 @@ def release_of(day: str, lines: Collection[str]) -> str:
     >>> release_of("2024-01-01", ())
     ''
     """
-    published = releases_file("ollama")["published"]
-    out = [name for name, day_out in published.items() if not day or day_out <= date.fromisoformat(day)]
-    known = printing("ollama", out, lines)
+    known = out_by("ollama", day)
+    for line in lines:
+        known = printing("ollama", known, line) or known
     return known[-1] if known and (day or lines) else ""
 
 

@@ -1,6 +1,7 @@
 """Which release a log is of that names none: by the lines of the engine's source that it shows."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -14,22 +15,16 @@ def releases_file(engine: str) -> Mapping[str, Any]:
     return load_toml(PRESETS / f"{engine}_releases.toml")
 
 
-def printing(engine: str, releases: Sequence[str], lines: Collection[str]) -> list[str]:
-    """Of *releases* those that print *lines*, each as ``server.go:499 loading model``.
-
-    What is built from source may print other lines: those that no release prints count for nothing.
-    """
-    known = list(releases)
-    for line in lines:
-        source, _, said = line.partition(" ")
-        known = [name for name in known if _prints(engine, name, source, said)] or known
-    return known
+def out_by(engine: str, day: str) -> list[str]:
+    """The releases of *engine* that were out on *day*, from the first; all where no day is given."""
+    published = releases_file(engine)["published"]
+    return [name for name, out in published.items() if not day or out <= date.fromisoformat(day)]
 
 
-def is_printed(engine: str, releases: Sequence[str], lines: Collection[str]) -> bool:
-    """Whether one of *releases* prints one of *lines*."""
-    sources = [line.partition(" ") for line in lines]
-    return any(_prints(engine, name, source, said) for name in releases for source, _, said in sources)
+def printing(engine: str, releases: Sequence[str], line: str) -> list[str]:
+    """Of *releases* those that print *line*, such as ``server.go:499 loading model``."""
+    source, _, said = line.partition(" ")
+    return [name for name in releases if _prints(engine, name, source, said)]
 
 
 def _prints(engine: str, release: str, source: str, said: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from planner.settings.source_lines import is_printed, printing, releases_file
+from planner.settings.source_lines import printing, releases_file
 
 
 def release_of(lines: Collection[str]) -> str:
@@ -21,6 +21,5 @@ def releases_of(lines: Collection[str]) -> list[str]:
     (['0.19.0', '0.19.1'], [])
     """
     releases = releases_file("vllm")["releases"]
-    printed = [line for line in lines if is_printed("vllm", releases, [line])]
-    every = [set(printing("vllm", releases, [line])) for line in printed]
+    every = [those for line in lines if (those := printing("vllm", releases, line))]
     return [name for name in releases if every and all(name in those for those in every)]

@@ -102,34 +102,32 @@ def _usual_share(start: Start) -> float:
 
 def larger_free_share(start: Start, tokens: int) -> Iterator[Try]:
     """More of what is free after loading, where the cache held *tokens* with the share that is printed or usual."""
-    setting, option = FREE_SHARES[start.engine]
-    defaults = presets.engine_data(start.engine).settings[setting].defaults
-    try:
-        share = float(start.settings.get(setting, defaults[-1].value))
-    except ValueError:
-        return
+    option, share, said = _free_share(start)
     if 0 < share < HIGH_SHARE and tokens:
         about = int(tokens * HIGH_SHARE / share)
-        usual = "" if setting in start.settings else "the usual "
-        said = (
-            f"{HIGH_SHARE:g} of what is free instead of {usual}{share:g}: about {about:,} tokens instead of {tokens:,}"
-        )
-        yield change(said, f"{option} {HIGH_SHARE:g}", starts=False)
+        more = f"{HIGH_SHARE:g} of what is free instead of {said}: about {about:,} tokens instead of {tokens:,}"
+        yield change(more, f"{option} {HIGH_SHARE:g}", starts=False)
 
 
 def smaller_free_share(start: Start) -> Iterator[Try]:
     """Less of what is free after loading for the cache: more for what comes beside it."""
+    option, share, said = _free_share(start)
+    if MARGIN < share - LESS < 1:
+        yield change(f"{share - LESS:g} of what is free instead of {said}", f"{option} {share - LESS:g}", starts=False)
+
+
+def _free_share(start: Start) -> tuple[str, float, str]:
+    """The engine's option for the share of what is free, that share as printed or usual, and what to call it.
+
+    0 for one that is printed and no number.
+    """
     setting, option = FREE_SHARES[start.engine]
     defaults = presets.engine_data(start.engine).settings[setting].defaults
     try:
         share = float(start.settings.get(setting, defaults[-1].value))
     except ValueError:
-        return
-    if MARGIN < share - LESS < 1:
-        usual = "" if setting in start.settings else "the usual "
-        yield change(
-            f"{share - LESS:g} of what is free instead of {usual}{share:g}", f"{option} {share - LESS:g}", False
-        )
+        share = 0
+    return option, share, f"{'' if setting in start.settings else 'the usual '}{share:g}"
 
 
 def half_the_weights(start: Start) -> Iterator[Try]:

@@ -10,7 +10,7 @@ from planner.logs.readings import Start
 from planner.settings import sglang_releases, vllm_releases
 from planner.settings.data import EngineData
 from planner.settings.ollama_releases import had_own_engine, release_of
-from planner.settings.source_lines import is_printed, releases_file
+from planner.settings.source_lines import printing, releases_file
 
 OUTPUT_LAST = "2025-12-17"
 """Until that day llama.cpp laid the output layer on a card after all others: #18148."""
@@ -49,7 +49,7 @@ def dated(start: Start, version: str | None) -> str:
         return ""
     if start.engine == "vllm" and version == vllm_releases.release_of(start.sources):
         known = vllm_releases.releases_of(start.sources)
-        shown = next(line.partition(" ")[0] for line in start.sources if is_printed("vllm", [version], [line]))
+        shown = next(line.partition(" ")[0] for line in start.sources if printing("vllm", [version], line))
         what, so = f"the lines of its source, such as {shown}", f"it is {' or '.join(known)}"
     else:
         what, so = _shows(start, version), f"none after {version}, whose rules are taken"
