@@ -57,12 +57,13 @@ def parse_bytes(text: str | int, what: str = "size") -> int:
     return size
 
 
-def format_bytes(size: int, digits: int = 2) -> str:
-    """A size as people read it: GiB, or MiB below 0.1 GiB, or bytes below 0.1 MiB.
+def format_bytes(size: float, digits: int = 2) -> str:
+    """A size as people read it, in whole bytes: GiB, or MiB below 0.1 GiB, or bytes below 0.1 MiB.
 
     >>> format_bytes(6_703_125_000), format_bytes(3_624_960), format_bytes(12_288)
     ('6.24 GiB', '3.46 MiB', '12,288 B')
     """
+    size = round(size)
     magnitude = abs(size)
     if magnitude >= GIB // 10:
         return f"{_minus(size)}{magnitude / GIB:,.{digits}f} GiB"

@@ -56,7 +56,7 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
     free = [found for found in _free_by_card(start) if start.engine in LLAMA_CPP]
     if len({round(found.value / GIB) for found in free}) > 1:
         sizes = ",".join(f"{found.value // MIB}MiB" for found in free)
-        each = ", ".join(format_bytes(round(found.value)) for found in free)
+        each = ", ".join(format_bytes(found.value) for found in free)
         note = f"{len(free)} cards are counted with what was free on each: {each}."
         return Cards(choices=replace(told, devices=sizes), notes=(note,), made_of=_FREE)
     if (unlike := _unlike(start, told)) is not None:
@@ -68,16 +68,16 @@ def cards_of(start: Start, told: Choices) -> Cards | None:
         memory = f"{card.value / GIB:.2f}GiB"
         return Cards(
             choices=replace(told, memory=memory),
-            notes=(f"The card has {format_bytes(round(card.value))}, as printed.",),
+            notes=(f"The card has {format_bytes(card.value)}, as printed.",),
             made_of=frozenset({"card"}),
         )
     if free:
         least = min(found.value for found in free)
-        note = f"Counted with the {format_bytes(round(least))} that were free."
+        note = f"Counted with the {format_bytes(least)} that were free."
         return Cards(choices=replace(told, memory=f"{least // MIB}MiB"), notes=(note,), made_of=_FREE)
     given_free = start.least("free") if set_pool(start) is not None else None
     if given_free is not None:
-        size = format_bytes(round(given_free.value))
+        size = format_bytes(given_free.value)
         note = f"The log names no card: counted with the {size} that were free, as the cache's size is set."
         return Cards(choices=replace(told, memory=f"{given_free.value / GIB:.2f}GiB"), notes=(note,), made_of=_FREE)
     return next(_concluded(start, told), None)

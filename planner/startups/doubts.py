@@ -56,8 +56,8 @@ def _other_weights(start: Start, row: Compared | None) -> str:
         return ""
     where = "other layers or experts on the card" if start.engine in LLAMA_CPP else "another number of cards"
     return (
-        f"The weights are {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
-        f"another format, or of {where}: give --weights, or --set with what it ran with; {ALONE}."
+        f"The weights are {format_bytes(row.value)} by the log and {format_bytes(row.predicted)} by the plan, so the "
+        f"plan is of another format, or of {where}: give --weights, or --set with what it ran with; {ALONE}."
     )
 
 
@@ -71,8 +71,9 @@ def _more_weights(start: Start, chosen: Chosen) -> str:
     if held.value - held.step / 2 <= planned:
         return ""
     return (
-        f"PyTorch held {_size(held.value)} before the weights were complete, and by the plan they are "
-        f"{_size(planned)}, so the plan is of another format, or of more cards: give --weights as it was; {ALONE}."
+        f"PyTorch held {format_bytes(held.value)} before the weights were complete, and by the plan they are "
+        f"{format_bytes(planned)}, so the plan is of another format, or of more cards: give --weights as it was; "
+        f"{ALONE}."
     )
 
 
@@ -85,8 +86,8 @@ def _other_request(start: Start, row: Compared | None) -> str:
     if abs(row.value - row.predicted) <= SAME_REQUEST * row.value + rounding:
         return ""
     return (
-        f"One request takes {_size(row.value)} by the log and {_size(row.predicted)} by the plan, so the plan is of "
-        f"something else: {ALONE}."
+        f"One request takes {format_bytes(row.value)} by the log and {format_bytes(row.predicted)} by the plan, so the "
+        f"plan is of something else: {ALONE}."
     )
 
 
@@ -104,8 +105,8 @@ def _smaller_card(start: Start, chosen: Chosen) -> str:
     if short_bytes <= 0:
         return ""
     return (
-        f"It had room for a cache by the log, and by the plan {found.device} is {_size(short_bytes)} too small for the "
-        f"rest alone: give --device, and how many of them, as they were; {ALONE}."
+        f"It had room for a cache by the log, and by the plan {found.device} is {format_bytes(short_bytes)} too small "
+        f"for the rest alone: give --device, and how many of them, as they were; {ALONE}."
     )
 
 
@@ -120,8 +121,8 @@ def _other_cache(start: Start, chosen: Chosen) -> str:
     if asked.value <= (1 + SAME_REQUEST) * most:
         return ""
     return (
-        f"It asked for {_size(asked.value)} of cache on one card, and the plan has {_size(most)}: give the context and "
-        f"the cards that it ran with; {ALONE}."
+        f"It asked for {format_bytes(asked.value)} of cache on one card, and the plan has {format_bytes(most)}: give "
+        f"the context and the cards that it ran with; {ALONE}."
     )
 
 
@@ -132,8 +133,8 @@ def _other_cards(start: Start, row: Compared | None) -> str:
     if abs(row.value - row.predicted) <= SAME_REQUEST * row.predicted:
         return ""
     return (
-        f"The cache on cards is {_size(row.value)} by the log and {_size(row.predicted)} by the plan: give the context "
-        f"and the cards that it ran with; {ALONE}."
+        f"The cache on cards is {format_bytes(row.value)} by the log and {format_bytes(row.predicted)} by the plan: "
+        f"give the context and the cards that it ran with; {ALONE}."
     )
 
 
@@ -145,8 +146,8 @@ def _other_format(start: Start, row: Compared | None) -> str:
     if row.value < CACHE_RATIO * row.predicted:
         return ""
     return (
-        f"Its {_size(pool.value)} hold {row.value:,} tokens by the log and {row.predicted:,} by the plan, so the cache "
-        f"is of another format, such as 8 bit: give --kv-cache fp8; {ALONE}."
+        f"Its {format_bytes(pool.value)} hold {row.value:,} tokens by the log and {row.predicted:,} by the plan, so "
+        f"the cache is of another format, such as 8 bit: give --kv-cache fp8; {ALONE}."
     )
 
 
@@ -164,7 +165,7 @@ def _other_pool(start: Start, chosen: Chosen, row: Compared | None) -> str:
     )
     if is_same:
         return ""
-    holds = f"Its {_size(pool.value)} hold" if is_printed and pool is not None else "Its cache holds"
+    holds = f"Its {format_bytes(pool.value)} hold" if is_printed and pool is not None else "Its cache holds"
     return (
         f"{holds} {row.value:,} {row.unit} by the log and {row.predicted:,} by the plan, so the plan is of another "
         f"model, format, card or release: give --weights, --kv-cache, --device or --engine-version as it was; {ALONE}."
@@ -191,13 +192,9 @@ def _other_share(start: Start, by_name: Mapping[str, Compared]) -> str:
     if not 0 < row.value < LEAST_POOL * (row.low - more):
         return ""
     said, planned = (
-        _size(value) if row.unit == "bytes" else f"{value:,} {row.unit}" for value in (row.value, row.low - more)
+        format_bytes(value) if row.unit == "bytes" else f"{value:,} {row.unit}" for value in (row.value, row.low - more)
     )
     return (
         f"The cache has {said} by the log and {planned} or more by the plan, so its share of the card was another, or "
         f"other programs held a part of it: give --set {setting}=… as it was; {ALONE}."
     )
-
-
-def _size(value: float) -> str:
-    return format_bytes(round(value))

@@ -36,10 +36,6 @@ def _context(report: LogReport) -> str:
     return f"**{int(text):,} tokens**" if is_said else "its whole context"
 
 
-def _size(value: int | float) -> str:
-    return format_bytes(round(value))
-
-
 def _request_title(figures: Figures, report: LogReport) -> str:
     if (short := _short_bytes(report)) is not None:
         return f"It did not start: {short / GIB:.2f} GiB of cache short"
@@ -51,7 +47,7 @@ def _request_title(figures: Figures, report: LogReport) -> str:
 def _request_why(figures: Figures, report: LogReport) -> str:
     asked = f"The server asked for room for one request of {_context(report)}"
     if _short_bytes(report) is not None:
-        return f"{asked} ({_size(figures['request'])}); **{_size(figures['pool'])}** is left."
+        return f"{asked} ({format_bytes(figures['request'])}); **{format_bytes(figures['pool'])}** is left."
     held = _held_tokens(figures)
     return f"{asked}, and the cache holds {f'**{held:,} tokens**' if held else 'fewer'}."
 
@@ -70,26 +66,26 @@ def _short_bytes(report: LogReport) -> int | float | None:
 def _pool_title(figures: Figures, report: LogReport) -> str:
     pool = figures.get("pool", 0)
     if pool < 0:
-        return f"It did not start: {_size(-pool)} short before any cache"
+        return f"It did not start: {format_bytes(-pool)} short before any cache"
     return "It did not start: nothing is left for the cache"
 
 
 def _pool_why(figures: Figures, report: LogReport) -> str:
-    weights = f" of **{_size(figures['weights'])}**" if "weights" in figures else ""
+    weights = f" of **{format_bytes(figures['weights'])}**" if "weights" in figures else ""
     return f"Weights{weights} and what the engine itself needs take all of its share of the card."
 
 
 def _free_title(figures: Figures, report: LogReport) -> str:
     if "free" in figures and "budget" in figures:
-        return f"It did not start: others hold {_size(figures['budget'] - figures['free'])} that it wanted"
+        return f"It did not start: others hold {format_bytes(figures['budget'] - figures['free'])} that it wanted"
     return "It did not start: others take the card"
 
 
 def _free_why(figures: Figures, report: LogReport) -> str:
     if {"free", "card", "budget"} <= figures.keys():
         return (
-            f"It wanted **{_size(figures['budget'])}** of the card's {_size(figures['card'])}, and only "
-            f"**{_size(figures['free'])}** were free: another program holds the rest."
+            f"It wanted **{format_bytes(figures['budget'])}** of the card's {format_bytes(figures['card'])}, and only "
+            f"**{format_bytes(figures['free'])}** were free: another program holds the rest."
         )
     return "Another program holds the rest of the card."
 
@@ -107,24 +103,24 @@ def _states_why(figures: Figures, report: LogReport) -> str:
 
 def _memory_title(figures: Figures, report: LogReport) -> str:
     asked = figures.get("allocation")
-    return "It ran out of memory" if asked is None else f"It ran out of memory, asking for {_size(asked)} more"
+    return "It ran out of memory" if asked is None else f"It ran out of memory, asking for {format_bytes(asked)} more"
 
 
 def _memory_why(figures: Figures, report: LogReport) -> str:
-    weights = f"The weights took **{_size(figures['weights'])}**. " if "weights" in figures else ""
+    weights = f"The weights took **{format_bytes(figures['weights'])}**. " if "weights" in figures else ""
     return f"{weights}What it asked for next was not there."
 
 
 def _main_memory_title(figures: Figures, report: LogReport) -> str:
     if {"main_memory", "main_memory_free"} <= figures.keys():
         short = figures["main_memory"] - figures["main_memory_free"]
-        return f"It did not start: {_size(short)} of main memory short"
+        return f"It did not start: {format_bytes(short)} of main memory short"
     return "It did not start: too little main memory"
 
 
 def _main_memory_why(figures: Figures, report: LogReport) -> str:
     if {"main_memory", "main_memory_free"} <= figures.keys():
-        wanted, free = _size(figures["main_memory"]), _size(figures["main_memory_free"])
+        wanted, free = format_bytes(figures["main_memory"]), format_bytes(figures["main_memory_free"])
         return f"The model wants **{wanted}** of main memory beside the card, and **{free}** is free."
     return "The model wants more of main memory beside the card than is free."
 
@@ -134,7 +130,7 @@ def _buffer_title(figures: Figures, report: LogReport) -> str:
 
 
 def _buffer_why(figures: Figures, report: LogReport) -> str:
-    asked = f" of **{_size(figures['allocation'])}**" if "allocation" in figures else ""
+    asked = f" of **{format_bytes(figures['allocation'])}**" if "allocation" in figures else ""
     return f"The driver gives no buffer{asked} in one piece, however much is free: fewer layers or a smaller batch do."
 
 

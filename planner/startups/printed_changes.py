@@ -96,7 +96,7 @@ def _request(start: Start) -> Iterator[Try]:
     if start.settings.get("kv_cache_dtype", "auto") == "auto" and request_bytes / 2 <= pool.value:
         is_known = bool(start.model)  # where the log names the model, it names what else was set
         already = "" if is_known else ", if it is in 16 bit now"
-        halved = f"{format_bytes(round(request_bytes / 2))} instead of {format_bytes(round(request_bytes))}"
+        halved = f"{format_bytes(round(request_bytes / 2))} instead of {format_bytes(request_bytes)}"
         yield change(f"Cache in fp8, {halved}{already}", "--kv-cache-dtype fp8", is_known)
 
 

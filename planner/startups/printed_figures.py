@@ -86,7 +86,7 @@ def high_share(start: Start, short: float) -> Iterator[Try]:
         least = short / (HIGH_SHARE - (share or _usual_share(start)))
         if least > max(device.memory_bytes for device in presets.devices().values()):
             return
-        enough = f", {format_bytes(round(short))} more on one of {ceil(least / GIB)} GiB or more" if short else ""
+        enough = f", {format_bytes(short)} more on one of {ceil(least / GIB)} GiB or more" if short else ""
         yield change(f"{HIGH_SHARE:g} of the card{enough}", f"{VLLM_SHARE} {HIGH_SHARE:g}", starts=False)
 
 

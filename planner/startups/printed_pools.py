@@ -108,7 +108,7 @@ def _graphs(start: Start, short: float) -> Iterator[Try]:
     estimate = start.most("graph_estimate")
     if estimate is None or estimate.value <= short:
         return
-    size, variable = format_bytes(round(estimate.value)), VARIABLES["vllm"]["estimate_cudagraphs"]
+    size, variable = format_bytes(estimate.value), VARIABLES["vllm"]["estimate_cudagraphs"]
     yield change(f"CUDA graphs not counted beforehand, of which {size} are expected", f"{variable}=0", starts=False)
     yield change("Without CUDA graphs, which is slower", "--enforce-eager", starts=False)
 
@@ -161,4 +161,4 @@ _LISTS = "nvidia-smi or rocm-smi lists the programs"
 
 def freed_words(taken_bytes: float) -> str:
     """The change that leaves the command as it is."""
-    return f"{_END}, of which {format_bytes(round(taken_bytes))} were not free: {_LISTS}"
+    return f"{_END}, of which {format_bytes(taken_bytes)} were not free: {_LISTS}"

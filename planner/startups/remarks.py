@@ -33,9 +33,9 @@ def over_recommended(start: Start) -> str:
     if used is None or recommended is None or used.value <= recommended.value:
         return ""
     return (
-        f"It started, and takes {_size(used.value - recommended.value)} more than the {_size(recommended.value)} that "
-        "Metal recommends: it may fail or swap when it computes. Fewer layers on the GPU, a shorter context or a "
-        "smaller file stay below."
+        f"It started, and takes {format_bytes(used.value - recommended.value)} more than the "
+        f"{format_bytes(recommended.value)} that Metal recommends: it may fail or swap when it computes. Fewer layers "
+        "on the GPU, a shorter context or a smaller file stay below."
     )
 
 
@@ -72,11 +72,7 @@ def other_states(start: Start, rows: Sequence[Compared]) -> str:
     for ratio, words, name in ((0.5, "half", "bfloat16"), (2.0, "twice", "float32")):
         if abs(row.value / row.predicted - ratio) <= SAME_REQUEST * ratio:
             return (
-                f"Its recurrent states are {words} of what the plan's format takes, {_size(row.value)} and not "
-                f"{_size(row.predicted)}: give --set mamba_ssm_dtype={name}."
+                f"Its recurrent states are {words} of what the plan's format takes, {format_bytes(row.value)} and not "
+                f"{format_bytes(row.predicted)}: give --set mamba_ssm_dtype={name}."
             )
     return ""
-
-
-def _size(value: float) -> str:
-    return format_bytes(round(value))

@@ -173,7 +173,7 @@ def _without_room(start: Start) -> Start:
     is_explained = start.failure is not None and start.failure.kind != "other"
     if is_explained or pool is None or pool.value > 0:
         return start
-    said = f"{format_bytes(round(pool.value))} are left for the cache."
+    said = f"{format_bytes(pool.value)} are left for the cache."
     return replace(start, failure=Failure(kind="pool", message=said, line=pool.line))
 
 

@@ -6,7 +6,7 @@ from planner.engines.llama_cpp.options import PLACEMENT
 from planner.errors import PlannerError
 from planner.inputs.choices import Choices
 from planner.logs.devices import LLAMA_CPP
-from planner.logs.readings import Reading, Start
+from planner.logs.readings import Start
 from planner.startups.printed_buffers import OPTIONS, UNQUANTIZED
 from planner.startups.printed_figures import printed_number
 from planner.startups.trial import Failed
@@ -37,10 +37,6 @@ def _said(start: Start) -> str:
     return f"{layers.value - offloaded.value} of {layers.value} layers run from main memory, which is much slower"
 
 
-def _size(reading: Reading) -> str:
-    return format_bytes(round(reading.value))
-
-
 def spilled(
     start: Start, choices: Choices | None, architecture: Architecture, profile: CalibrationProfile | None
 ) -> str:
@@ -58,7 +54,7 @@ def spilled(
         return f"{said}."
     wanted, free = start.most("required"), start.least("free")
     if wanted is not None and free is not None and wanted.value > free.value:
-        return f"{said}: it wanted {_size(wanted)} of the card, and {_size(free)} were free."
+        return f"{said}: it wanted {format_bytes(wanted.value)} of the card, and {format_bytes(free.value)} were free."
     if found.fits:
         return f"{said}: by the plan there is room for all of them on the card."
     if found.max_context_tokens:

@@ -80,7 +80,7 @@ def reading_name(name: str) -> str:
 def reading_value(value: int | float, unit: str) -> str:
     """A figure with its unit, as the log's and the planner's are shown alike."""
     if unit == "bytes":
-        return format_bytes(round(value))
+        return format_bytes(value)
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
     return f"{text}%" if unit == "percent" else text
 
@@ -106,12 +106,12 @@ def log_title(report: LogReport) -> str:
     if "pool_tokens" in figures:
         return f"It started, with room for {format_count(int(figures['pool_tokens']))} tokens"
     if "pool" in figures:
-        return f"It started, with {_size(figures['pool'])} for the cache"
+        return f"It started, with {format_bytes(figures['pool'])} for the cache"
     if "cache" in figures and figures.get("cache_in_main_memory"):
-        spilt = _size(figures["cache_in_main_memory"])
-        return f"It started, with {_size(figures['cache'])} of cache on the card and {spilt} in main memory"
+        spilt = format_bytes(figures["cache_in_main_memory"])
+        return f"It started, with {format_bytes(figures['cache'])} of cache on the card and {spilt} in main memory"
     if "cache" in figures or "cache_total" in figures:
-        return f"It started, with {_size(figures.get('cache') or figures['cache_total'])} of cache"
+        return f"It started, with {format_bytes(figures.get('cache') or figures['cache_total'])} of cache"
     number = len(report.readings)
     return f"{number} figure{'s' if number > 1 else ''}, and no sign that memory ran out"
 
@@ -152,10 +152,6 @@ def difference_words(row: Compared) -> str:
         return row.match.value
     sign = "+" if row.difference > 0 else "−"
     return f"{sign}{reading_value(abs(row.difference), row.unit)}"
-
-
-def _size(value: int | float) -> str:
-    return format_bytes(round(value))
 
 
 def said_once(tries: tuple[Try, ...]) -> list[Try]:
